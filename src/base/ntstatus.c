@@ -1,0 +1,87 @@
+/* Names by binary search in the table of MS-ERREF; errnos for the statuses that file servers use. */
+#include "base/ntstatus.h"
+
+#include <errno.h>
+#include <stddef.h>
+
+static const struct {
+    uint32_t status;
+    const char *name;
+} names[] = {
+#include "base/ntstatus_names.inc"
+};
+
+static const struct {
+    uint32_t status;
+    int code;
+} errnos[] = {
+    {STATUS_NO_SUCH_FILE, -ENOENT},
+    {STATUS_OBJECT_NAME_NOT_FOUND, -ENOENT},
+    {STATUS_OBJECT_PATH_NOT_FOUND, -ENOENT},
+    {STATUS_OBJECT_NAME_INVALID, -ENOENT}, /* no such name can exist there */
+    {STATUS_OBJECT_PATH_INVALID, -ENOTDIR},
+    {STATUS_OBJECT_PATH_SYNTAX_BAD, -ENOENT},
+    {STATUS_DELETE_PENDING, -ENOENT},
+    {STATUS_BAD_NETWORK_NAME, -ENOENT},
+    {STATUS_OBJECT_NAME_COLLISION, -EEXIST},
+    {STATUS_NOT_A_DIRECTORY, -ENOTDIR},
+    {STATUS_FILE_IS_A_DIRECTORY, -EISDIR},
+    {STATUS_ACCESS_DENIED, -EACCES},
+    {STATUS_LOGON_FAILURE, -EACCES},
+    {0xc000006e, -EACCES}, /* ACCOUNT_RESTRICTION */
+    {0xc000006f, -EACCES}, /* INVALID_LOGON_HOURS */
+    {0xc0000070, -EACCES}, /* INVALID_WORKSTATION */
+    {0xc0000071, -EACCES}, /* PASSWORD_EXPIRED */
+    {0xc0000072, -EACCES}, /* ACCOUNT_DISABLED */
+    {0xc0000234, -EACCES}, /* ACCOUNT_LOCKED_OUT */
+    {0xc0000061, -EPERM},  /* PRIVILEGE_NOT_HELD */
+    {0xc0000121, -EPERM},  /* CANNOT_DELETE */
+    {STATUS_SHARING_VIOLATION, -EBUSY},
+    {0xc0000054, -EAGAIN}, /* FILE_LOCK_CONFLICT */
+    {0xc0000055, -EAGAIN}, /* LOCK_NOT_GRANTED */
+    {0xc000007f, -ENOSPC}, /* DISK_FULL */
+    {0xc0000044, -EDQUOT}, /* QUOTA_EXCEEDED */
+    {0xc0000101, -ENOTEMPTY},
+    {0xc00000a2, -EROFS}, /* MEDIA_WRITE_PROTECTED */
+    {0xc00000d4, -EXDEV}, /* NOT_SAME_DEVICE */
+    {0xc0000106, -ENAMETOOLONG},
+    {0xc0000904, -EFBIG}, /* FILE_TOO_LARGE */
+    {STATUS_INSUFFICIENT_RESOURCES, -EAGAIN},
+    {STATUS_TOO_MANY_OPENED_FILES, -EMFILE},
+    {STATUS_NO_MEMORY, -ENOMEM},
+    {STATUS_INVALID_PARAMETER, -EINVAL},
+    {STATUS_INVALID_HANDLE, -EBADF},
+    {STATUS_FILE_CLOSED, -EBADF},
+    {STATUS_NOT_SUPPORTED, -EOPNOTSUPP},
+    {STATUS_NOT_IMPLEMENTED, -EOPNOTSUPP},
+    {STATUS_INVALID_INFO_CLASS, -EOPNOTSUPP},
+    {STATUS_CANCELLED, -ECANCELED},
+    {STATUS_REQUEST_NOT_ACCEPTED, -EBUSY},
+    {STATUS_NETWORK_NAME_DELETED, -ENOTCONN},
+    {STATUS_USER_SESSION_DELETED, -ENOTCONN},
+    {STATUS_NETWORK_SESSION_EXPIRED, -ENOTCONN},
+    {STATUS_STOPPED_ON_SYMLINK, -ELOOP},
+};
+
+const char *ntstatus_name(uint32_t status)
+{
+    size_t low = 0, high = sizeof names / sizeof names[0];
+    while (low < high) {
+        size_t mid = (low + high) / 2;
+        if (names[mid].status == status)
+            return names[mid].name;
+        if (names[mid].status < status)
+            low = mid + 1;
+        else
+            high = mid;
+    }
+    return NULL;
+}
+
+int ntstatus_errno(uint32_t status)
+{
+    for (size_t i = 0; i < sizeof errnos / sizeof errnos[0]; i++)
+        if (errnos[i].status == status)
+            return errnos[i].code;
+    return ntstatus_failed(status) ? -EIO : 0;
+}

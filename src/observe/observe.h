@@ -1,0 +1,138 @@
+/*
+ * What happened, in numbers and as events. One object for one share (one mount, one connection);
+ * nothing here is global. All functions may be called from any thread; counters are relaxed atomics.
+ *
+ * Messages are counted as Wireshark's smb2.cmd field counts them: every request, every response
+ * (interim and unsolicited ones too), each element of a compound. A round trip is one wait of a
+ * caller for the server, however many requests it waited for.
+ */
+#ifndef LARDER_OBSERVE_OBSERVE_H
+#define LARDER_OBSERVE_OBSERVE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <jansson.h>
+
+#include "base/error.h"
+
+#define OBSERVE_COMMANDS 19 /* SMB2 commands 0 .. 18, MS-SMB2 2.2.1 */
+
+enum observe_cache { OBSERVE_DIR, OBSERVE_INFO, OBSERVE_NOTFOUND, OBSERVE_CACHES };
+
+/* Why a cache did not answer. */
+enum observe_miss {
+    MISS_ABSENT,    /* never known, or forgotten together with its object */
+    MISS_EXPIRED,   /* its lifetime ran out */
+    MISS_BROKEN,    /* the promise it rested on was taken back */
+    MISS_CHANGED,   /* our own change, or a notification, made it old */
+    MISS_EVICTED,   /* the bound on entries or bytes pushed it out */
+    MISS_TOO_LARGE, /* the listing is over DirectoryCacheEntrySizeMax */
+    MISS_PARTIAL,   /* the listing was not read to its end */
+    MISS_CASE,      /* the spelling may be folded otherwise by the server */
+    MISS_INTENT,    /* the caller's intent (create, rename target) forbids this answer */
+    MISS_DISABLED,  /* the cache is switched off (counted, but no event) */
+    OBSERVE_MISSES
+};
+const char *observe_miss_name(enum observe_miss m);    /* "too-large" */
+const char *observe_cache_name(enum observe_cache c);  /* "dir", "info", "notfound" */
+const char *observe_command_name(unsigned command);    /* "CREATE" */
+
+/* Events: names and numbers of Microsoft-Windows-SMBClient; 305xx above 30508 are larder's own. */
+enum observe_event {
+    EVENT_UPDATE_INFO = 30501,         /* SmbUpdateInfoCache, class file */
+    EVENT_FETCH_INFO = 30502,          /* SmbFetchInfoCache, file */
+    EVENT_INVALIDATE_INFO = 30503,     /* SmbInvalidateInfoCache, file */
+    EVENT_UPDATE_NOTFOUND = 30504,     /* SmbUpdateFNFCache, file */
+    EVENT_FETCH_NOTFOUND = 30505,      /* SmbFetchFNFCache, file */
+    EVENT_INVALIDATE_NOTFOUND = 30506, /* SmbInvalidateFNFCache, file */
+    EVENT_POPULATE_DIR = 30507,        /* SmbPopulateDirCache, dir */
+    EVENT_FETCH_DIR = 30508,           /* SmbFetchDirCache, dir */
+    EVENT_INVALIDATE_DIR = 30591,      /* SmbInvalidateDirCache, dir: Windows has none */
+    EVENT_PERF = 32006,                /* Smb2PerfBufferContext: a request without one of its own */
+    EVENT_PERF_READ = 32048,           /* Smb2PerfBufferContextReadSummary ... class performance */
+    EVENT_PERF_WRITE = 32049,
+    EVENT_PERF_CREATE = 32050,
+    EVENT_PERF_CLOSE = 32051,
+    EVENT_PERF_QUERY_DIRECTORY = 32052,
+    EVENT_PERF_FSCTL = 32053,
+};
+enum observe_class { CLASS_FILE, CLASS_DIR, CLASS_PERFORMANCE, OBSERVE_CLASSES };
+
+struct observe;
+
+struct observe_options {
+    bool performance_events; /* one event per request */
+    const char *events_path; /* JSON lines are appended there; NULL: events are only counted */
+};
+int observe_new(const struct observe_options *options, struct observe **ret, struct error *err);
+/* Flushes and closes the events file. Returns NULL. NULL is allowed. */
+struct observe *observe_free(struct observe *o);
+
+/* The wire, called by client/. Latency from sending to the final response. `object` may be NULL. */
+void observe_request(struct observe *o, unsigned command, size_t bytes);
+void observe_interim(struct observe *o, unsigned command, size_t bytes);
+void observe_response(struct observe *o, unsigned command, uint32_t status, size_t bytes, uint64_t latency_ns);
+void observe_unsolicited(struct observe *o, unsigned command, size_t bytes);
+void observe_round_trip(struct observe *o);
+void observe_frame(struct observe *o, bool sent); /* one NetBIOS packet */
+void observe_refused_name(struct observe *o);     /* a listed name that cannot be one (`/`, NUL, `..`) */
+void observe_credit_stall(struct observe *o);     /* a request had to wait for credits */
+
+/* The caches, called by cache/. Each call counts, and emits its event where the cache is not disabled;
+ * `path` is the object's path in the share, for the event. `status` of an event: 0 hit, else the
+ * negative errno or miss reason as text. */
+void observe_hit(struct observe *o, enum observe_cache c, const char *path);
+void observe_miss(struct observe *o, enum observe_cache c, enum observe_miss reason, const char *path);
+void observe_insert(struct observe *o, enum observe_cache c, const char *path);
+void observe_evict(struct observe *o, enum observe_cache c, const char *path);
+void observe_invalidate(struct observe *o, enum observe_cache c, enum observe_miss reason, const char *path);
+/* Whether anybody reads the path of an event: where not, callers need not build it and pass NULL. */
+bool observe_wants_paths(const struct observe *o);
+
+#define OBSERVE_BUCKETS 48 /* latency histogram: two buckets an octave, from 1 us */
+
+struct observe_command {
+    uint64_t requests, responses, interims, unsolicited, errors;
+    uint64_t request_bytes, response_bytes;
+    uint64_t latency[OBSERVE_BUCKETS], latency_sum_ns;
+};
+struct observe_cache_counts {
+    uint64_t hits, misses[OBSERVE_MISSES], inserts, evictions, invalidations;
+};
+struct observe_counts {
+    struct observe_command command[OBSERVE_COMMANDS];
+    struct observe_cache_counts cache[OBSERVE_CACHES];
+    uint64_t events[OBSERVE_CLASSES];
+    uint64_t events_lost; /* not written: the events file could not take them */
+    uint64_t round_trips, frames_sent, frames_received, refused_names, credit_stalls;
+    uint64_t since_ns; /* clock_now() at observe_new */
+};
+void observe_read(const struct observe *o, struct observe_counts *ret);
+
+/* Sums that are asked for often. */
+uint64_t observe_messages(const struct observe_counts *c);          /* requests + every response */
+uint64_t observe_metadata_requests(const struct observe_counts *c); /* all requests but READ, WRITE */
+uint64_t observe_misses(const struct observe_cache_counts *c);
+
+/* How often each error status came, for printing: up to `cap` pairs, most frequent first; returns how
+ * many were written. */
+struct observe_status_count {
+    uint32_t status;
+    uint64_t count;
+};
+size_t observe_errors(const struct observe *o, struct observe_status_count *out, size_t cap);
+
+/*
+ * The dead-cache alarm: is an enabled cache asked often and never hit? `enabled` has one flag per
+ * cache. Writes one line per fault (reason and remedy) through `line`; returns how many.
+ */
+#define OBSERVE_ALARM_LOOKUPS 200
+unsigned observe_dead_caches(const struct observe_counts *c, const bool enabled[OBSERVE_CACHES],
+    void (*line)(void *user, enum observe_cache cache, const char *text), void *user);
+
+/* The counts as a JSON object with the member names of `larder compare --json`'s runs: messages,
+ * round_trips, commands, requests, events, cache ... plus bytes, errors and latency quantiles. */
+json_t *observe_json(const struct observe *o);
+
+#endif
