@@ -95,7 +95,7 @@ bool observe_wants_paths(const struct observe *o);
 struct observe_command {
     uint64_t requests, responses, interims, unsolicited, errors;
     uint64_t request_bytes, response_bytes;
-    uint64_t latency[OBSERVE_BUCKETS], latency_sum_ns;
+    uint64_t latency[OBSERVE_BUCKETS], latency_sum_ns, latency_max_ns;
 };
 struct observe_cache_counts {
     uint64_t hits, misses[OBSERVE_MISSES], inserts, evictions, invalidations;
@@ -114,9 +114,14 @@ void observe_read(const struct observe *o, struct observe_counts *ret);
 uint64_t observe_messages(const struct observe_counts *c);          /* requests + every response */
 uint64_t observe_metadata_requests(const struct observe_counts *c); /* all requests but READ, WRITE */
 uint64_t observe_misses(const struct observe_cache_counts *c);
+/* The latency in ns below which `percent` of the final responses came, to half an octave; 0: none came. */
+uint64_t observe_latency(const struct observe_command *c, unsigned percent);
 
-/* How often each error status came, for printing: up to `cap` pairs, most frequent first; returns how
- * many were written. */
+/* How often each error status came (severity error, less MORE_PROCESSING_REQUIRED, which every logon
+ * sees), for printing: up to `cap` pairs, most frequent first; returns how many were written. A server
+ * that sends more different ones than are kept gets the rest summed under OBSERVE_STATUS_OTHER. */
+#define OBSERVE_STATUSES     64
+#define OBSERVE_STATUS_OTHER 0u
 struct observe_status_count {
     uint32_t status;
     uint64_t count;

@@ -1,0 +1,31 @@
+/* The events file: JSON lines, written by a thread of its own. Inside observe/ only. */
+#ifndef LARDER_OBSERVE_EVENTS_H
+#define LARDER_OBSERVE_EVENTS_H
+
+#include <stdint.h>
+
+#include "base/error.h"
+#include "observe/observe.h"
+
+const char *observe_class_name(enum observe_class c);
+const char *observe_event_name(enum observe_event e);
+
+struct event {
+    enum observe_event id;
+    enum observe_class class;
+    const char *path;    /* of a cache event, may be NULL */
+    const char *reason;  /* of a miss or an invalidation; NULL: status 0 */
+    const char *command; /* of a performance event, NULL in a cache event */
+    uint32_t status;     /* NTSTATUS of a performance event */
+    uint64_t latency_ns;
+};
+
+struct events;
+
+/* Lines that could not be written are added to `*lost` (relaxed). */
+int events_new(const char *path, uint64_t *lost, struct events **ret, struct error *err);
+struct events *events_free(struct events *e);
+/* Never waits for the disk: a line that finds the buffer full is lost and counted. */
+void events_write(struct events *e, const struct event *event);
+
+#endif
