@@ -42,5 +42,5 @@ int error_status(struct error *err, uint32_t status, const char *format, ...)
     const char *name = ntstatus_name(status);
     /* the status must survive a long path: what was tried is cut, not what came back */
     return error_set(err, code, status, "%.*s: %s (0x%08X)", (int)sizeof err->text - 80, what,
-        name ? name : "unknown status", status);
+                     name ? name : "unknown status", status);
 }

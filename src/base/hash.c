@@ -124,8 +124,8 @@ uint64_t hash_bytes(const void *data, size_t len, uint64_t seed)
 {
     const uint8_t *p = data;
     uint64_t k0 = seed, k1 = ~seed;
-    uint64_t v[4] = {k0 ^ 0x736f6d6570736575ull, k1 ^ 0x646f72616e646f6dull, k0 ^ 0x6c7967656e657261ull,
-        k1 ^ 0x7465646279746573ull};
+    uint64_t v[4] = {k0 ^ 0x736f6d6570736575ull, k1 ^ 0x646f72616e646f6dull,
+                     k0 ^ 0x6c7967656e657261ull, k1 ^ 0x7465646279746573ull};
     uint64_t word;
     size_t left = len;
     for (; left >= 8; left -= 8, p += 8) {

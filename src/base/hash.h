@@ -24,19 +24,22 @@ struct hash {
 void hash_init(struct hash *h);
 void hash_done(struct hash *h); /* frees the buckets, not the members */
 
-/* -ENOMEM only where not even the first array can be had; growing that fails goes on with longer chains. */
+/* -ENOMEM only where not even the first array can be had; growing that fails goes on with longer
+ * chains. */
 int hash_add(struct hash *h, struct hash_node *node, uint64_t hash);
 void hash_del(struct hash *h, struct hash_node *node);
 
-/* The first member of the chain with this very hash, and the next one after `node`; NULL at the end. */
+/* The first member of the chain with this very hash, and the next one after `node`; NULL at the
+ * end. */
 struct hash_node *hash_first(const struct hash *h, uint64_t hash);
 struct hash_node *hash_next(const struct hash_node *node);
 
-/* Every member, in no order; start with NULL. The member returned may be deleted before the next call
- * only if the caller asked for the next one first. */
+/* Every member, in no order; start with NULL. The member returned may be deleted before the next
+ * call only if the caller asked for the next one first. */
 struct hash_node *hash_each(const struct hash *h, const struct hash_node *after);
 
-uint64_t hash_bytes(const void *data, size_t len, uint64_t seed); /* SipHash-1-3 keyed by the seed */
+uint64_t hash_bytes(const void *data, size_t len,
+                    uint64_t seed); /* SipHash-1-3 keyed by the seed */
 uint64_t hash_u64(uint64_t value);
 uint64_t hash_seed(void); /* random, the same for the whole process */
 

@@ -9,7 +9,7 @@ struct list {
     struct list *next, *prev;
 };
 
-#define container_of(ptr, type, member) ((type *)((char *)(ptr) - offsetof(type, member)))
+#define container_of(ptr, type, member) ((type *)((char *)(ptr)-offsetof(type, member)))
 #define list_for_each(item, head)       for (item = (head)->next; item != (head); item = item->next)
 #define list_for_each_safe(item, after, head)                                                      \
     for (item = (head)->next, after = item->next; item != (head); item = after, after = item->next)

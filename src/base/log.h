@@ -6,7 +6,7 @@
 enum log_level { LOG_ERROR, LOG_WARN, LOG_NOTE, LOG_DETAIL };
 
 void log_set_level(enum log_level level); /* default LOG_NOTE */
-void log_to_syslog(const char *program);  /* from now on to syslog, for daemons without a terminal */
+void log_to_syslog(const char *program); /* from now on to syslog, for daemons without a terminal */
 void log_line(enum log_level level, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 #endif

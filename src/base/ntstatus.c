@@ -1,4 +1,5 @@
-/* Names by binary search in the table of MS-ERREF; errnos for the statuses that file servers use. */
+/* Names by binary search in the table of MS-ERREF; errnos for the statuses that file servers use.
+ */
 #include "base/ntstatus.h"
 
 #include <errno.h>

@@ -50,7 +50,8 @@ enum {
 /* "STATUS_OBJECT_NAME_NOT_FOUND", or NULL for a code that has no name here. */
 const char *ntstatus_name(uint32_t status);
 
-/* The negative errno for a status; 0 for the success and information classes, -EIO for the unknown. */
+/* The negative errno for a status; 0 for the success and information classes, -EIO for the unknown.
+ */
 int ntstatus_errno(uint32_t status);
 
 /* Severity error or warning (MS-ERREF 2.3). */

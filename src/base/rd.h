@@ -1,9 +1,9 @@
 /*
  * The read cursor: every byte that came from outside is read through one of these.
  *
- * A cursor never reads past its end. The first read that would makes it `bad`, and from then on every
- * read gives zero, so a decoder reads a whole layout in a straight line and asks rd_ok() once.
- * Integers are little-endian, as SMB has them, unless the name says `be`.
+ * A cursor never reads past its end. The first read that would makes it `bad`, and from then on
+ * every read gives zero, so a decoder reads a whole layout in a straight line and asks rd_ok()
+ * once. Integers are little-endian, as SMB has them, unless the name says `be`.
  */
 #ifndef LARDER_BASE_RD_H
 #define LARDER_BASE_RD_H
@@ -95,7 +95,8 @@ static inline uint16_t rd_u16(struct rd *r)
 static inline uint32_t rd_u32(struct rd *r)
 {
     const uint8_t *p = rd_bytes(r, 4);
-    return p ? (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24 : 0;
+    return p ? (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24
+             : 0;
 }
 
 static inline uint64_t rd_u64(struct rd *r)
@@ -107,7 +108,8 @@ static inline uint64_t rd_u64(struct rd *r)
 static inline uint32_t rd_be32(struct rd *r)
 {
     const uint8_t *p = rd_bytes(r, 4);
-    return p ? (uint32_t)p[3] | (uint32_t)p[2] << 8 | (uint32_t)p[1] << 16 | (uint32_t)p[0] << 24 : 0;
+    return p ? (uint32_t)p[3] | (uint32_t)p[2] << 8 | (uint32_t)p[1] << 16 | (uint32_t)p[0] << 24
+             : 0;
 }
 
 #endif

@@ -1,7 +1,7 @@
 /*
- * Two encodings of one code point sequence. decode_one() reads a UTF-8 character and is the only place
- * that knows its forms; folding and conversion are loops around it. Folding is a binary search in a
- * table of runs that tools/gen-fold.py makes; ASCII never gets that far.
+ * Two encodings of one code point sequence. decode_one() reads a UTF-8 character and is the only
+ * place that knows its forms; folding and conversion are loops around it. Folding is a binary
+ * search in a table of runs that tools/gen-fold.py makes; ASCII never gets that far.
  */
 #include "base/utf.h"
 
@@ -38,7 +38,12 @@ static uint32_t fold(uint32_t c)
 static size_t decode_one(const uint8_t *s, size_t n, uint32_t *ret)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    size_t len = s[0] < 0x80 ? 1 : s[0] < 0xc2 ? 0 : s[0] < 0xe0 ? 2 : s[0] < 0xf0 ? 3 : s[0] < 0xf5 ? 4 : 0;
+    size_t len = s[0] < 0x80   ? 1
+                 : s[0] < 0xc2 ? 0
+                 : s[0] < 0xe0 ? 2
+                 : s[0] < 0xf0 ? 3
+                 : s[0] < 0xf5 ? 4
+                               : 0;
     if (len == 0 || len > n)
         return 0;
     uint32_t c = len == 1 ? s[0] : s[0] & (0x7fu >> len);

@@ -1,8 +1,9 @@
 /*
  * Names: UTF-16LE on the wire, UTF-8 inside.
  *
- * Nothing is ever normalised. A lone surrogate survives the way there and back as its three-byte form
- * (WTF-8), so that every name that a server can store has one name here and the other way round.
+ * Nothing is ever normalised. A lone surrogate survives the way there and back as its three-byte
+ * form (WTF-8), so that every name that a server can store has one name here and the other way
+ * round.
  */
 #ifndef LARDER_BASE_UTF_H
 #define LARDER_BASE_UTF_H
@@ -18,8 +19,8 @@
  * -ENAMETOOLONG where it does not fit. */
 int utf16_to_utf8(const uint8_t *utf16le, size_t bytes, char *out, size_t cap);
 
-/* Writes at most `cap` bytes of UTF-16LE. Returns the bytes written, or -EILSEQ for bytes that are no
- * UTF-8 (overlong forms, above U+10FFFF; the three-byte forms of surrogates are accepted), or
+/* Writes at most `cap` bytes of UTF-16LE. Returns the bytes written, or -EILSEQ for bytes that are
+ * no UTF-8 (overlong forms, above U+10FFFF; the three-byte forms of surrogates are accepted), or
  * -ENAMETOOLONG where it does not fit. */
 int utf8_to_utf16(const char *utf8, size_t len, uint8_t *out, size_t cap);
 

@@ -1,8 +1,9 @@
 /*
  * The write cursor: encoders put a layout into a caller's buffer through one of these.
  *
- * It never writes past its end; the first write that would makes it `bad`, and wr_ok() is asked once.
- * `origin` is where the current message starts: offsets inside an SMB2 message count from its header.
+ * It never writes past its end; the first write that would makes it `bad`, and wr_ok() is asked
+ * once. `origin` is where the current message starts: offsets inside an SMB2 message count from its
+ * header.
  */
 #ifndef LARDER_BASE_WR_H
 #define LARDER_BASE_WR_H
@@ -76,7 +77,8 @@ static inline void wr_u16(struct wr *w, uint16_t v)
 
 static inline void wr_u32(struct wr *w, uint32_t v)
 {
-    wr_bytes(w, (uint8_t[]){(uint8_t)v, (uint8_t)(v >> 8), (uint8_t)(v >> 16), (uint8_t)(v >> 24)}, 4);
+    wr_bytes(w, (uint8_t[]){(uint8_t)v, (uint8_t)(v >> 8), (uint8_t)(v >> 16), (uint8_t)(v >> 24)},
+             4);
 }
 
 static inline void wr_u64(struct wr *w, uint64_t v)
@@ -87,7 +89,8 @@ static inline void wr_u64(struct wr *w, uint64_t v)
 
 static inline void wr_be32(struct wr *w, uint32_t v)
 {
-    wr_bytes(w, (uint8_t[]){(uint8_t)(v >> 24), (uint8_t)(v >> 16), (uint8_t)(v >> 8), (uint8_t)v}, 4);
+    wr_bytes(w, (uint8_t[]){(uint8_t)(v >> 24), (uint8_t)(v >> 16), (uint8_t)(v >> 8), (uint8_t)v},
+             4);
 }
 
 /* Fields that are known only later: put at an absolute position that was already written. */

@@ -1,6 +1,7 @@
 /*
  * What happened, in numbers and as events. One object for one share (one mount, one connection);
- * nothing here is global. All functions may be called from any thread; counters are relaxed atomics.
+ * nothing here is global. All functions may be called from any thread; counters are relaxed
+ * atomics.
  *
  * Messages are counted as Wireshark's smb2.cmd field counts them: every request, every response
  * (interim and unsolicited ones too), each element of a compound. A round trip is one wait of a
@@ -9,10 +10,10 @@
 #ifndef LARDER_OBSERVE_OBSERVE_H
 #define LARDER_OBSERVE_OBSERVE_H
 
+#include <jansson.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
-#include <jansson.h>
 
 #include "base/error.h"
 
@@ -34,9 +35,9 @@ enum observe_miss {
     MISS_DISABLED,  /* the cache is switched off (counted, but no event) */
     OBSERVE_MISSES
 };
-const char *observe_miss_name(enum observe_miss m);    /* "too-large" */
-const char *observe_cache_name(enum observe_cache c);  /* "dir", "info", "notfound" */
-const char *observe_command_name(unsigned command);    /* "CREATE" */
+const char *observe_miss_name(enum observe_miss m);   /* "too-large" */
+const char *observe_cache_name(enum observe_cache c); /* "dir", "info", "notfound" */
+const char *observe_command_name(unsigned command);   /* "CREATE" */
 
 /* Events: names and numbers of Microsoft-Windows-SMBClient; 305xx above 30508 are larder's own. */
 enum observe_event {
@@ -72,22 +73,27 @@ struct observe *observe_free(struct observe *o);
 /* The wire, called by client/. Latency from sending to the final response. `object` may be NULL. */
 void observe_request(struct observe *o, unsigned command, size_t bytes);
 void observe_interim(struct observe *o, unsigned command, size_t bytes);
-void observe_response(struct observe *o, unsigned command, uint32_t status, size_t bytes, uint64_t latency_ns);
+void observe_response(struct observe *o, unsigned command, uint32_t status, size_t bytes,
+                      uint64_t latency_ns);
 void observe_unsolicited(struct observe *o, unsigned command, size_t bytes);
 void observe_round_trip(struct observe *o);
 void observe_frame(struct observe *o, bool sent); /* one NetBIOS packet */
-void observe_refused_name(struct observe *o);     /* a listed name that cannot be one (`/`, NUL, `..`) */
-void observe_credit_stall(struct observe *o);     /* a request had to wait for credits */
+void observe_refused_name(
+    struct observe *o); /* a listed name that cannot be one (`/`, NUL, `..`) */
+void observe_credit_stall(struct observe *o); /* a request had to wait for credits */
 
-/* The caches, called by cache/. Each call counts, and emits its event where the cache is not disabled;
- * `path` is the object's path in the share, for the event. `status` of an event: 0 hit, else the
- * negative errno or miss reason as text. */
+/* The caches, called by cache/. Each call counts, and emits its event where the cache is not
+ * disabled; `path` is the object's path in the share, for the event. `status` of an event: 0 hit,
+ * else the negative errno or miss reason as text. */
 void observe_hit(struct observe *o, enum observe_cache c, const char *path);
-void observe_miss(struct observe *o, enum observe_cache c, enum observe_miss reason, const char *path);
+void observe_miss(struct observe *o, enum observe_cache c, enum observe_miss reason,
+                  const char *path);
 void observe_insert(struct observe *o, enum observe_cache c, const char *path);
 void observe_evict(struct observe *o, enum observe_cache c, const char *path);
-void observe_invalidate(struct observe *o, enum observe_cache c, enum observe_miss reason, const char *path);
-/* Whether anybody reads the path of an event: where not, callers need not build it and pass NULL. */
+void observe_invalidate(struct observe *o, enum observe_cache c, enum observe_miss reason,
+                        const char *path);
+/* Whether anybody reads the path of an event: where not, callers need not build it and pass NULL.
+ */
 bool observe_wants_paths(const struct observe *o);
 
 #define OBSERVE_BUCKETS 48 /* latency histogram: two buckets an octave, from 1 us */
@@ -111,15 +117,18 @@ struct observe_counts {
 void observe_read(const struct observe *o, struct observe_counts *ret);
 
 /* Sums that are asked for often. */
-uint64_t observe_messages(const struct observe_counts *c);          /* requests + every response */
-uint64_t observe_metadata_requests(const struct observe_counts *c); /* all requests but READ, WRITE */
+uint64_t observe_messages(const struct observe_counts *c); /* requests + every response */
+uint64_t
+observe_metadata_requests(const struct observe_counts *c); /* all requests but READ, WRITE */
 uint64_t observe_misses(const struct observe_cache_counts *c);
-/* The latency in ns below which `percent` of the final responses came, to half an octave; 0: none came. */
+/* The latency in ns below which `percent` of the final responses came, to half an octave; 0: none
+ * came. */
 uint64_t observe_latency(const struct observe_command *c, unsigned percent);
 
-/* How often each error status came (severity error, less MORE_PROCESSING_REQUIRED, which every logon
- * sees), for printing: up to `cap` pairs, most frequent first; returns how many were written. A server
- * that sends more different ones than are kept gets the rest summed under OBSERVE_STATUS_OTHER. */
+/* How often each error status came (severity error, less MORE_PROCESSING_REQUIRED, which every
+ * logon sees), for printing: up to `cap` pairs, most frequent first; returns how many were written.
+ * A server that sends more different ones than are kept gets the rest summed under
+ * OBSERVE_STATUS_OTHER. */
 #define OBSERVE_STATUSES     64
 #define OBSERVE_STATUS_OTHER 0u
 struct observe_status_count {
@@ -134,7 +143,8 @@ size_t observe_errors(const struct observe *o, struct observe_status_count *out,
  */
 #define OBSERVE_ALARM_LOOKUPS 200
 unsigned observe_dead_caches(const struct observe_counts *c, const bool enabled[OBSERVE_CACHES],
-    void (*line)(void *user, enum observe_cache cache, const char *text), void *user);
+                             void (*line)(void *user, enum observe_cache cache, const char *text),
+                             void *user);
 
 /* The counts as a JSON object with the member names of `larder compare --json`'s runs: messages,
  * round_trips, commands, requests, events, cache ... plus bytes, errors and latency quantiles. */

@@ -1,0 +1,187 @@
+/*
+ * What is believed about one share, why, and what to do next.
+ *
+ * A share is a tree of names over a set of files. Three beliefs are held about them, each with its
+ * own lifetime and bound: a directory's complete listing (directory cache), a file's attributes
+ * (file info cache), and that a name does not exist (file-not-found cache). The plan says, from the
+ * beliefs, the profile and the time, whether to ANSWER or what to ask the server: LIST the
+ * directory, SEARCH the one name in it, STAT the path, OPEN it.
+ *
+ * This room is pure: no I/O, no locks, no clock. `now` is nanoseconds of any clock, the same one in
+ * every call; a clock that steps backwards makes beliefs from its future count as expired. Callers
+ * serialise all calls on one cache (share/ holds a mutex), except those on listings, which are
+ * immutable once sealed and counted atomically.
+ *
+ * Tickets. Whoever asks the server takes a ticket before sending. Every object remembers at which
+ * order number it last changed; an answer is believed only if nothing that it is about has changed
+ * since its ticket was taken, and attributes only if no later ask has been answered already. So
+ * answers may arrive in any order, and the older never wins. Orders are 64-bit serial numbers and
+ * may wrap.
+ */
+#ifndef LARDER_CACHE_CACHE_H
+#define LARDER_CACHE_CACHE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/fileattr.h"
+#include "cache/settings.h"
+#include "observe/observe.h"
+
+struct cache;
+struct cache_file;    /* what a name leads to: a file or a directory */
+struct cache_listing; /* an immutable listing of one directory */
+
+/* Settings are copied; `observe` is borrowed and outlives the cache. NULL: out of memory. */
+struct cache *cache_new(const struct settings *settings, struct observe *observe);
+/* All references must have been dropped but the root's own. Returns NULL; NULL is allowed. */
+struct cache *cache_free(struct cache *c);
+
+/* ---- files ---- */
+
+struct cache_file *cache_root(struct cache *c); /* borrowed, lives as long as the cache */
+struct cache_file *cache_file_ref(struct cache_file *f);
+void cache_file_unref(struct cache *c, struct cache_file *f);
+
+/* The inode number: the server's file id; where that is 0 or already taken by another file, a
+ * stable hash of the path. */
+uint64_t cache_file_ino(const struct cache_file *f);
+/* Different for every file object that there ever was in this cache. */
+uint64_t cache_file_serial(const struct cache_file *f);
+bool cache_file_is_dir(const struct cache_file *f);
+/* Builds the path in the share ("a/b", "" for the root) by one of the file's names. Returns its
+ * length, or -ESTALE where no name leads to the file any more, -ENAMETOOLONG. */
+int cache_file_path(const struct cache_file *f, char *out, size_t cap);
+/* "dir's path" + "/" + name. */
+int cache_child_path(const struct cache_file *dir, const char *name, size_t len, char *out,
+                     size_t cap);
+
+/* ---- the plan ---- */
+
+enum cache_step {
+    CACHE_ANSWER, /* `result` is the answer */
+    CACHE_LIST,   /* list the directory, commit, take the answer from it */
+    CACHE_SEARCH, /* search the one name in the directory */
+    CACHE_STAT,   /* stat the path */
+    CACHE_OPEN,   /* open the path: nothing believed forbids it */
+};
+
+enum cache_intent { CACHE_LOOK_UP, CACHE_OPEN_IT };
+
+struct cache_plan {
+    enum cache_step step;
+    bool guess; /* LIST: only as far as one round trip reaches (directory of unknown size) */
+    int result; /* ANSWER: 0, -ENOENT or -ENOTDIR */
+    struct cache_file *file; /* ANSWER 0: a reference, the caller's to drop */
+    struct file_attr attr;   /* ANSWER 0 */
+    uint64_t valid_until;    /* ANSWER: until when this is believed */
+    const char
+        *spelling; /* ANSWER 0: the name as the server spells it, borrowed until the next call */
+    size_t spelling_len;
+};
+
+/* What is `name` in `dir`? Counts hits and misses of the caches that it asks, in the order
+ * directory, not found, file info (the last only where the profile lets it answer look-ups). */
+void cache_plan_lookup(struct cache *c, struct cache_file *dir, const char *name, size_t len,
+                       enum cache_intent intent, uint64_t now, struct cache_plan *ret);
+
+/* The attributes of a file that the caller holds. ANSWER or STAT. */
+void cache_plan_attr(struct cache *c, struct cache_file *f, uint64_t now, struct cache_plan *ret);
+
+/* The whole listing of a directory: the believed one (a reference), or NULL: LIST it. */
+struct cache_listing *cache_plan_listing(struct cache *c, struct cache_file *dir, uint64_t now);
+
+/* Walks `path` ("a/b/c") by structure alone: *ret_dir gets a reference to the parent directory
+ * object of the last component (made where it is not known yet, without any belief), *ret_name the
+ * last component, pointing into `path`. An empty path gives the root with an empty name. Where a
+ * belief on the way says that a component is missing or no directory, returns -ENOENT or -ENOTDIR
+ * (a hit of that cache). */
+int cache_walk(struct cache *c, const char *path, size_t len, uint64_t now,
+               struct cache_file **ret_dir, const char **ret_name, size_t *ret_name_len);
+
+/* ---- tickets and answers ---- */
+
+struct cache_ticket {
+    uint64_t order;
+    uint64_t sent; /* lifetimes count from here */
+};
+struct cache_ticket cache_ask(struct cache *c, uint64_t now);
+
+/* The server has `name` in `dir`, with these attributes. Always gives the file (a reference), so
+ * that the caller can answer; whether it is also believed depends on the ticket: *ret_valid_until
+ * is 0 where not. An attr->id of 0 keeps an id that is already known. -ENOMEM. */
+int cache_commit_found(struct cache *c, struct cache_file *dir, const char *name, size_t len,
+                       const struct file_attr *attr, struct cache_ticket ticket, uint64_t now,
+                       struct cache_file **ret, uint64_t *ret_valid_until);
+
+/* The server has no such name. Returns until when that is believed, 0: not at all. */
+uint64_t cache_commit_missing(struct cache *c, struct cache_file *dir, const char *name, size_t len,
+                              struct cache_ticket ticket, uint64_t now);
+
+/* Attributes of a file that came by a handle or its own stat. Returns until when they are believed.
+ */
+uint64_t cache_commit_attr(struct cache *c, struct cache_file *f, const struct file_attr *attr,
+                           struct cache_ticket ticket, uint64_t now);
+
+/* A listing that ran to its end. Over DirectoryCacheEntrySizeMax it is remembered as too large, not
+ * believed. Takes its own reference. */
+void cache_commit_listing(struct cache *c, struct cache_file *dir, struct cache_listing *l,
+                          struct cache_ticket ticket, uint64_t now);
+
+/* A guess that was not complete after its first round trip: the directory is large. */
+void cache_commit_partial(struct cache *c, struct cache_file *dir, struct cache_ticket ticket,
+                          uint64_t now);
+
+/* The answer to a look-up from a complete listing that the caller just fetched, believed or not:
+ * fills an ANSWER (found or missing), or a STAT where the listing cannot tell (case, short names).
+ */
+void cache_answer_from(struct cache *c, struct cache_file *dir, struct cache_listing *l,
+                       const char *name, size_t len, struct cache_ticket ticket, uint64_t now,
+                       struct cache_plan *ret);
+
+/* The file behind entry `i` of a listing of `dir` (a reference), and until when entry and
+ * attributes are believed (0: not). For readdirplus. -ENOMEM. */
+int cache_adopt(struct cache *c, struct cache_file *dir, struct cache_listing *l, size_t i,
+                uint64_t now, struct cache_file **ret, uint64_t *ret_valid_until);
+
+/* What was believed is wrong or may be: the file's attributes and, for a directory, its listing and
+ * the negatives in it are dropped, counted under `reason`, and answers already asked for are not
+ * believed. */
+void cache_changed(struct cache *c, struct cache_file *f, enum observe_miss reason);
+/* The same for one name in a directory: the listing, the negative, and the name's own belief. */
+void cache_name_changed(struct cache *c, struct cache_file *dir, const char *name, size_t len,
+                        enum observe_miss reason);
+
+/* ---- listings ---- */
+
+struct cache_listing *cache_listing_new(void); /* NULL: out of memory */
+/* Before sealing, by its maker alone. -ENOMEM. */
+int cache_listing_add(struct cache_listing *l, const char *name, size_t len,
+                      const struct file_attr *attr, size_t wire_bytes);
+int cache_listing_seal(struct cache_listing *l,
+                       struct cache_ticket ticket); /* builds the index; -ENOMEM */
+
+/* From here on immutable; any thread, no lock. */
+struct cache_listing *cache_listing_ref(struct cache_listing *l);
+struct cache_listing *
+cache_listing_unref(struct cache_listing *l); /* returns NULL; NULL is allowed */
+size_t cache_listing_count(const struct cache_listing *l);
+size_t cache_listing_wire_bytes(const struct cache_listing *l);
+/* The name (not NUL-terminated) and attributes of entry i < count. */
+const char *cache_listing_entry(const struct cache_listing *l, size_t i, size_t *ret_len,
+                                const struct file_attr **ret_attr);
+
+/* ---- to look at ---- */
+
+struct cache_sizes {
+    uint64_t entries[OBSERVE_CACHES]; /* believed now (or not yet noticed to be expired) */
+    uint64_t bytes;                   /* accounted memory of all three */
+    uint64_t files;                   /* file objects, held or believed */
+};
+void cache_sizes(const struct cache *c, struct cache_sizes *ret);
+
+/* For the tests of wrap-around: the next order number given out. */
+void cache_set_order(struct cache *c, uint64_t order);
+
+#endif

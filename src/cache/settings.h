@@ -1,0 +1,76 @@
+/*
+ * Settings: Windows' names where Windows has the setting (Get-SmbClientConfiguration), accepted in
+ * any case, and the four profiles as data. One table (settings.c) knows name, unit, range and
+ * meaning of each; the manual and the checks are made from it.
+ */
+#ifndef LARDER_CACHE_SETTINGS_H
+#define LARDER_CACHE_SETTINGS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/error.h"
+
+/* What a profile does when no belief answers a look-up. */
+enum settings_on_miss {
+    ON_MISS_LIST,     /* list the parent (`*`), answer from it */
+    ON_MISS_SEARCH,   /* search the one name in the parent */
+    ON_MISS_EVIDENCE, /* STAT the path; LIST the parent when it is probed repeatedly */
+    ON_MISS_STAT,     /* STAT the path */
+};
+
+struct settings {
+    char profile[16]; /* "23h2", "25h2", "larder", "off" */
+
+    /* The three caches. Lifetimes in seconds; a lifetime or EntriesMax of 0, or the switch, is off.
+     */
+    bool directory_cache;
+    uint32_t directory_cache_lifetime;
+    uint32_t directory_cache_entries_max;
+    uint32_t directory_cache_entry_size_max; /* bytes of FileIdBothDirectoryInformation */
+    bool file_info_cache;
+    uint32_t file_info_cache_lifetime;
+    uint32_t file_info_cache_entries_max;
+    bool file_not_found_cache;
+    uint32_t file_not_found_cache_lifetime;
+    uint32_t file_not_found_cache_entries_max;
+    uint64_t cache_memory_max; /* bytes, of all three caches together */
+
+    /* What makes a profile. */
+    bool info_answers_lookup; /* false: file info answers attributes only, as the report's Windows
+                                 does */
+    enum settings_on_miss on_miss;
+    bool compound;     /* compounds, CLOSE deferred; false: one by one, each waited for */
+    bool kernel_cache; /* let the kernel keep entries and attributes for as long as we believe them
+                        */
+    bool performance_events; /* one event a request */
+
+    /* The connection. */
+    bool require_security_signature;
+    uint16_t smb2_dialect_min, smb2_dialect_max; /* 0x0202 ... 0x0311 */
+};
+
+/* A profile's settings; -ENOENT (err names the profiles) for an unknown name. */
+int settings_profile(const char *name, struct settings *ret, struct error *err);
+
+/* Sets one by its name. -ENOENT for an unknown name (err has the nearest known one), -EINVAL for a
+ * bad value (err has the range and the unit). `actimeo` sets all three lifetimes. */
+int settings_set(struct settings *s, const char *name, const char *value, struct error *err);
+
+/* The table, for printing: index 0 .. ; NULL past the last. */
+struct setting_info {
+    const char *name;
+    const char *unit; /* "s", "entries", "bytes", "" */
+    const char *meaning;
+    uint64_t min, max; /* of numbers */
+};
+const struct setting_info *settings_info(size_t index);
+/* The value as text, as settings_set takes it. Returns `out`. */
+const char *settings_get(const struct settings *s, size_t index, char out[static 32]);
+
+/* Whether each cache is on: switch, lifetime and bound taken together. Order of enum observe_cache.
+ */
+void settings_enabled(const struct settings *s, bool ret_enabled[static 3]);
+
+#endif

@@ -1,0 +1,49 @@
+/*
+ * What to connect to and how: target, credentials, profile and settings, by the names that users
+ * know: mount.cifs' for options, Windows' for settings. The one parser of all of them.
+ */
+#ifndef LARDER_SHARE_OPTIONS_H
+#define LARDER_SHARE_OPTIONS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/error.h"
+#include "cache/settings.h"
+
+struct share_options {
+    char *host; /* name or literal, without brackets */
+    uint16_t port;
+    char *share;
+    char *path; /* inside the share, "" for its root; mount and tools start there */
+    char *user, *domain, *password; /* NULL: not given */
+    bool guest;
+    char *events_path; /* NULL: none */
+    struct settings settings;
+};
+
+/* Profile larder, everything else empty. */
+void share_options_init(struct share_options *o);
+/* Wipes the password and frees. */
+void share_options_done(struct share_options *o);
+int share_options_copy(const struct share_options *from, struct share_options *ret);
+
+/* `//host[:port]/share[/path]` or `smb://[[domain;]user[:password]@]host[:port]/share[/path]`; IPv6
+ * in brackets; %XX decoded in the smb: form. -EINVAL with a text that shows the form. */
+int share_options_target(struct share_options *o, const char *target, struct error *err);
+
+/* One option: profile, username/user, password/pass, domain/dom/workgroup, guest, credentials=FILE,
+ * port, vers, sign, events=FILE, actimeo, and every setting of settings.h. `value` may be NULL for
+ * flags. Setting `profile` keeps nothing of the settings given before it: give it first. -ENOENT
+ * for an unknown name, with the nearest known one; -EINVAL for a bad value. A password never
+ * appears in an error. */
+int share_options_set(struct share_options *o, const char *name, const char *value,
+                      struct error *err);
+
+/* A comma-separated list as after -o; a value may be quoted with "..." to hold commas. */
+int share_options_parse(struct share_options *o, const char *list, struct error *err);
+
+/* A credentials file in mount.cifs' format (username=, password=, domain=; # comments). */
+int share_options_credentials(struct share_options *o, const char *file, struct error *err);
+
+#endif
