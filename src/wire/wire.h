@@ -295,7 +295,7 @@ struct wire_read_response {
 void wire_read_response_encode(struct wr *w, const struct wire_read_response *m);
 int wire_read_response_decode(struct rd msg, struct wire_read_response *ret);
 
-/* ---- QUERY_DIRECTORY: 2.2.33, 2.2.34; MS-FSCC 2.4.10 ---- */
+/* ---- QUERY_DIRECTORY: 2.2.33, 2.2.34; MS-FSCC 2.4.22 ---- */
 
 enum { FILE_ID_BOTH_DIRECTORY_INFORMATION = 0x25 };
 enum { SMB2_RESTART_SCANS = 1, SMB2_RETURN_SINGLE_ENTRY = 2, SMB2_INDEX_SPECIFIED = 4, SMB2_REOPEN = 0x10 };
