@@ -1,0 +1,593 @@
+/* The counters, the events file and the dead-cache alarm. */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "base/ntstatus.h"
+#include "observe/observe.h"
+
+enum {
+    CREATE = 5,
+    READ = 8,
+    WRITE = 9,
+    CANCEL = 12,
+    QUERY_DIRECTORY = 14,
+    CHANGE_NOTIFY = 15,
+    OPLOCK_BREAK = 18
+};
+
+static struct observe *fresh(const char *events_path, bool performance)
+{
+    struct observe *o = NULL;
+    struct observe_options options = {.performance_events = performance,
+                                      .events_path = events_path};
+    assert_int_equal(observe_new(&options, &o, NULL), 0);
+    return o;
+}
+
+static struct observe_counts counts_of(const struct observe *o)
+{
+    struct observe_counts c;
+    observe_read(o, &c);
+    return c;
+}
+
+static char *temp_dir(char buf[static 32])
+{
+    strcpy(buf, "/tmp/test-observe-XXXXXX");
+    assert_non_null(mkdtemp(buf));
+    return buf;
+}
+
+/* ---- counters ---- */
+
+static void messages_are_requests_and_every_response(void **state)
+{
+    struct observe *o = fresh(NULL, false);
+    observe_request(o, CREATE, 200);
+    observe_response(o, CREATE, STATUS_SUCCESS, 150, 1000);
+    observe_request(o, CHANGE_NOTIFY, 96);
+    observe_interim(o, CHANGE_NOTIFY, 73);
+    observe_response(o, CHANGE_NOTIFY, STATUS_NOTIFY_CLEANUP, 73, 1000);
+    observe_unsolicited(o, OPLOCK_BREAK, 108);
+
+    struct observe_counts c = counts_of(o);
+    assert_int_equal(observe_messages(&c), 6);
+    assert_int_equal(c.command[CREATE].request_bytes, 200);
+    assert_int_equal(c.command[CHANGE_NOTIFY].response_bytes, 146);
+    observe_free(o);
+}
+
+static void metadata_requests_are_all_but_read_and_write(void **state)
+{
+    struct observe *o = fresh(NULL, false);
+    for (unsigned command = 0; command < OBSERVE_COMMANDS; command++)
+        observe_request(o, command, 64);
+    struct observe_counts c = counts_of(o);
+    assert_int_equal(observe_metadata_requests(&c), OBSERVE_COMMANDS - 2);
+    observe_free(o);
+}
+
+static void a_command_that_is_none_is_counted_as_no_other(void **state)
+{
+    struct observe *o = fresh(NULL, true);
+    const unsigned wild[] = {OBSERVE_COMMANDS, 0xffff, UINT32_MAX};
+    for (size_t i = 0; i < 3; i++) {
+        observe_request(o, wild[i], 1);
+        observe_interim(o, wild[i], 1);
+        observe_unsolicited(o, wild[i], 1);
+        observe_response(o, wild[i], STATUS_SUCCESS, 1, 1);
+    }
+    struct observe_counts c = counts_of(o);
+    assert_int_equal(observe_messages(&c), 0);
+    assert_int_equal(c.events[CLASS_PERFORMANCE], 0);
+    observe_free(o);
+}
+
+static void latency_quantiles_are_right_to_half_an_octave(void **state)
+{
+    struct observe *o = fresh(NULL, false);
+    struct observe_counts c = counts_of(o);
+    assert_int_equal(observe_latency(&c.command[READ], 50), 0);
+
+    for (unsigned us = 1; us <= 1000; us++)
+        observe_response(o, READ, STATUS_SUCCESS, 0, us * 1000ull);
+    c = counts_of(o);
+    const unsigned percents[] = {1, 50, 95, 99, 100};
+    for (size_t i = 0; i < 5; i++) {
+        double exact = percents[i] * 10 * 1000.0,
+               got = (double)observe_latency(&c.command[READ], percents[i]);
+        assert_true(got >= exact && got <= exact * 1.5);
+    }
+    assert_int_equal(c.command[READ].latency_max_ns, 1000000);
+    observe_free(o);
+}
+
+static void the_longest_and_shortest_latencies_have_a_bucket(void **state)
+{
+    struct observe *o = fresh(NULL, false);
+    observe_response(o, READ, STATUS_SUCCESS, 0, 0);
+    observe_response(o, READ, STATUS_SUCCESS, 0, UINT64_MAX / 2);
+    struct observe_counts c = counts_of(o);
+    assert_int_equal(c.command[READ].latency[0], 1);
+    assert_int_equal(c.command[READ].latency[OBSERVE_BUCKETS - 1], 1);
+    assert_int_equal(observe_latency(&c.command[READ], 100), UINT64_MAX / 2);
+    observe_free(o);
+}
+
+static void errors_come_most_frequent_first_and_a_logon_is_none(void **state)
+{
+    struct observe *o = fresh(NULL, false);
+    observe_response(o, 1, (uint32_t)STATUS_MORE_PROCESSING_REQUIRED, 0, 1);
+    observe_response(o, QUERY_DIRECTORY, (uint32_t)STATUS_NO_MORE_FILES, 0, 1);
+    observe_response(o, CREATE, (uint32_t)STATUS_ACCESS_DENIED, 0, 1);
+    for (int i = 0; i < 3; i++)
+        observe_response(o, CREATE, (uint32_t)STATUS_OBJECT_NAME_NOT_FOUND, 0, 1);
+
+    struct observe_status_count list[8];
+    assert_int_equal(observe_errors(o, list, 8), 2);
+    assert_int_equal(list[0].status, (uint32_t)STATUS_OBJECT_NAME_NOT_FOUND);
+    assert_int_equal(list[0].count, 3);
+    assert_int_equal(list[1].status, (uint32_t)STATUS_ACCESS_DENIED);
+    assert_int_equal(observe_errors(o, list, 1), 1);
+    struct observe_counts c = counts_of(o);
+    assert_int_equal(c.command[CREATE].errors, 4);
+    assert_int_equal(c.command[1].errors, 0);
+    observe_free(o);
+}
+
+static void more_statuses_than_are_kept_are_summed(void **state)
+{
+    struct observe *o = fresh(NULL, false);
+    for (uint32_t i = 0; i < 1000; i++)
+        observe_response(o, CREATE, 0xc0900000u + i, 0, 1);
+    struct observe_status_count list[OBSERVE_STATUSES + 1];
+    assert_int_equal(observe_errors(o, list, OBSERVE_STATUSES + 1), OBSERVE_STATUSES + 1);
+    assert_int_equal(list[0].status, OBSERVE_STATUS_OTHER);
+    assert_int_equal(list[0].count, 1000 - OBSERVE_STATUSES);
+    observe_free(o);
+}
+
+/* ---- threads ---- */
+
+#define THREADS 4
+#define ROUNDS  5000
+
+static void *hammer(void *arg)
+{
+    struct observe *o = arg;
+    for (unsigned i = 0; i < ROUNDS; i++) {
+        observe_request(o, CREATE, 10);
+        observe_response(o, CREATE, 0xc0000000u + i % 100, 20, i * 100ull);
+        observe_hit(o, OBSERVE_DIR, "a/b");
+        observe_miss(o, OBSERVE_INFO, MISS_EXPIRED, "a/c");
+        observe_round_trip(o);
+        observe_frame(o, true);
+    }
+    return NULL;
+}
+
+static void threads_lose_no_count_and_no_line(void **state)
+{
+    char dir[32], path[64];
+    snprintf(path, sizeof(path), "%s/events", temp_dir(dir));
+    struct observe *o = fresh(path, true);
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++)
+        assert_int_equal(pthread_create(&threads[i], NULL, hammer, o), 0);
+    struct observe_counts c;
+    for (int i = 0; i < 100; i++) /* readers run beside them */
+        json_decref(observe_json(o));
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+
+    const uint64_t n = THREADS * ROUNDS;
+    c = counts_of(o);
+    assert_int_equal(observe_messages(&c), 2 * n);
+    assert_int_equal(c.cache[OBSERVE_DIR].hits, n);
+    assert_int_equal(c.cache[OBSERVE_INFO].misses[MISS_EXPIRED], n);
+    assert_int_equal(c.round_trips, n);
+    assert_int_equal(c.frames_sent, n);
+    assert_int_equal(c.events[CLASS_DIR] + c.events[CLASS_FILE] + c.events[CLASS_PERFORMANCE],
+                     3 * n);
+    assert_int_equal(c.command[CREATE].latency_max_ns, (ROUNDS - 1) * 100);
+
+    struct observe_status_count list[OBSERVE_STATUSES + 1];
+    size_t statuses = observe_errors(o, list, OBSERVE_STATUSES + 1);
+    uint64_t errors = 0;
+    for (size_t i = 0; i < statuses; i++)
+        errors += list[i].count;
+    assert_int_equal(errors, c.command[CREATE].errors);
+
+    observe_free(o);
+    FILE *f = fopen(path, "r");
+    uint64_t lines = 0;
+    for (int ch; (ch = fgetc(f)) != EOF;)
+        lines += ch == '\n';
+    fclose(f);
+    assert_int_equal(lines + c.events_lost, 3 * n);
+    unlink(path);
+    rmdir(dir);
+}
+
+/* ---- events ---- */
+
+/* The n-th line as JSON; the caller owns it. NULL past the end. */
+static json_t *line_of(const char *path, unsigned n)
+{
+    char *text = NULL;
+    size_t cap = 0;
+    json_t *line = NULL;
+    FILE *f = fopen(path, "r");
+    assert_non_null(f);
+    for (unsigned i = 0; getline(&text, &cap, f) > 0; i++)
+        if (i == n) {
+            json_error_t err;
+            line = json_loads(text, 0, &err);
+            if (!line)
+                fail_msg("line %u is no JSON (%s): %s", n, err.text, text);
+            break;
+        }
+    fclose(f);
+    free(text);
+    return line;
+}
+
+static const char *text_of(const json_t *line, const char *key)
+{
+    const char *s = json_string_value(json_object_get(line, key));
+    return s ? s : "(none)";
+}
+
+static void events_are_json_lines_under_windows_names(void **state)
+{
+    char dir[32], path[64];
+    snprintf(path, sizeof(path), "%s/events", temp_dir(dir));
+    struct observe *o = fresh(path, true);
+    assert_true(observe_wants_paths(o));
+    observe_hit(o, OBSERVE_DIR, "lib/a.py");
+    observe_miss(o, OBSERVE_INFO, MISS_TOO_LARGE, "lib/b.py");
+    observe_invalidate(o, OBSERVE_NOTFOUND, MISS_BROKEN, NULL);
+    observe_response(o, QUERY_DIRECTORY, (uint32_t)STATUS_NO_MORE_FILES, 73, 1500);
+    observe_free(o);
+
+    json_t *hit = line_of(path, 0), *miss = line_of(path, 1), *broken = line_of(path, 2),
+           *perf = line_of(path, 3);
+    assert_int_equal(json_integer_value(json_object_get(hit, "id")), 30508);
+    assert_string_equal(text_of(hit, "name"), "SmbFetchDirCache");
+    assert_string_equal(text_of(hit, "class"), "dir");
+    assert_string_equal(text_of(hit, "path"), "lib/a.py");
+    assert_true(json_is_integer(json_object_get(hit, "status")));
+    assert_int_equal(strlen(text_of(hit, "time")), strlen("2026-01-01T00:00:00.000000Z"));
+    assert_string_equal(text_of(miss, "name"), "SmbFetchInfoCache");
+    assert_string_equal(text_of(miss, "class"), "file");
+    assert_string_equal(text_of(miss, "status"), "too-large");
+    assert_string_equal(text_of(broken, "name"), "SmbInvalidateFNFCache");
+    assert_true(json_is_null(json_object_get(broken, "path")));
+    assert_int_equal(json_integer_value(json_object_get(perf, "id")), 32052);
+    assert_string_equal(text_of(perf, "class"), "performance");
+    assert_string_equal(text_of(perf, "command"), "QUERY_DIRECTORY");
+    assert_string_equal(text_of(perf, "status"), "STATUS_NO_MORE_FILES");
+    assert_true(json_real_value(json_object_get(perf, "duration_us")) == 1.5);
+    assert_null(line_of(path, 4));
+    json_decref(hit);
+    json_decref(miss);
+    json_decref(broken);
+    json_decref(perf);
+    unlink(path);
+    rmdir(dir);
+}
+
+static void any_name_that_a_server_may_store_is_a_valid_line(void **state)
+{
+    static const struct {
+        const char *path, *read_back;
+    } names[] = {
+        {"a\"b\\c\n\x01\x7f", "a\"b\\c\n\x01\x7f"},
+        {"\xc3\xa4\xe6\x97\xa5\xf0\x9f\x98\x80", "\xc3\xa4\xe6\x97\xa5\xf0\x9f\x98\x80"},
+        {"x\xed\xa0\x80y", "x\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbdy"}, /* a lone surrogate */
+        {"\xff\xc0\x80\xf5\x80", "\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
+        {"end\xe6\x97", "end\xef\xbf\xbd\xef\xbf\xbd"}, /* cut inside a character */
+        {"\xf4\x8f\xbf\xbf\xf4\x90\x80\x80",
+         "\xf4\x8f\xbf\xbf\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
+    };
+    char dir[32], path[64];
+    snprintf(path, sizeof(path), "%s/events", temp_dir(dir));
+    struct observe *o = fresh(path, false);
+    for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
+        observe_insert(o, OBSERVE_INFO, names[i].path);
+    observe_free(o);
+    for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
+        json_t *line = line_of(path, i);
+        assert_string_equal(text_of(line, "path"), names[i].read_back);
+        json_decref(line);
+    }
+    unlink(path);
+    rmdir(dir);
+}
+
+static void a_name_longer_than_the_buffer_is_lost_and_counted(void **state)
+{
+    char dir[32], path[64];
+    snprintf(path, sizeof(path), "%s/events", temp_dir(dir));
+    char *huge = malloc((2u << 20) + 1);
+    memset(huge, 'x', 2u << 20);
+    huge[2u << 20] = 0;
+    struct observe *o = fresh(path, false);
+    observe_insert(o, OBSERVE_INFO, huge);
+    observe_insert(o, OBSERVE_INFO, "small");
+    struct observe_counts c = counts_of(o);
+    observe_free(o);
+    assert_int_equal(c.events_lost, 1);
+    json_t *line = line_of(path, 0);
+    assert_string_equal(text_of(line, "path"), "small");
+    json_decref(line);
+    free(huge);
+    unlink(path);
+    rmdir(dir);
+}
+
+static void a_full_disk_is_counted_and_stops_nobody(void **state)
+{
+    struct observe *o = fresh("/dev/full", false);
+    uint64_t start = clock_now();
+    for (int i = 0; i < 100000; i++)
+        observe_hit(o, OBSERVE_DIR, "some/path/of/usual/length.py");
+    assert_true(clock_now() - start < 5 * NS_PER_SEC);
+    for (int i = 0; i < 300 && counts_of(o).events_lost < 100000; i++)
+        usleep(10000);
+    assert_int_equal(counts_of(o).events_lost, 100000);
+    assert_int_equal(counts_of(o).events[CLASS_DIR], 100000);
+    observe_free(o);
+}
+
+static void lines_reach_the_file_within_a_second_or_two(void **state)
+{
+    char dir[32], path[64];
+    snprintf(path, sizeof(path), "%s/events", temp_dir(dir));
+    struct observe *o = fresh(path, false);
+    observe_hit(o, OBSERVE_DIR, "a");
+    struct stat st = {0};
+    for (int i = 0; i < 200 && st.st_size == 0; i++) {
+        usleep(10000);
+        assert_int_equal(stat(path, &st), 0);
+    }
+    assert_true(st.st_size > 0);
+    assert_int_equal(st.st_mode & 0777, 0600);
+    observe_free(o);
+    unlink(path);
+    rmdir(dir);
+}
+
+static void two_mounts_may_share_one_file(void **state)
+{
+    char dir[32], path[64];
+    snprintf(path, sizeof(path), "%s/events", temp_dir(dir));
+    struct observe *a = fresh(path, false), *b = fresh(path, false);
+    for (int i = 0; i < 1000; i++) {
+        observe_hit(a, OBSERVE_DIR, "a");
+        observe_hit(b, OBSERVE_DIR, "b");
+    }
+    observe_free(a);
+    observe_free(b);
+    for (unsigned i = 0; i < 2000; i += 97)
+        json_decref(line_of(path, i));
+    json_t *last = line_of(path, 1999);
+    assert_non_null(last);
+    json_decref(last);
+    unlink(path);
+    rmdir(dir);
+}
+
+static void a_file_that_cannot_be_opened_is_named(void **state)
+{
+    struct observe *o = NULL;
+    struct error err = {0};
+    struct observe_options options = {.events_path = "/nonexistent/events"};
+    assert_int_equal(observe_new(&options, &o, &err), -ENOENT);
+    assert_non_null(strstr(err.text, "/nonexistent/events"));
+    assert_null(o);
+
+    char dir[32], path[64];
+    snprintf(path, sizeof(path), "%s/pipe", temp_dir(dir));
+    assert_int_equal(mkfifo(path, 0600), 0);
+    options.events_path = path;
+    assert_int_equal(observe_new(&options, &o, &err), -ENXIO); /* nobody reads: no hang */
+    unlink(path);
+    rmdir(dir);
+}
+
+static void a_cache_that_is_off_counts_its_misses_without_events(void **state)
+{
+    struct observe *o = fresh(NULL, false);
+    assert_false(observe_wants_paths(o));
+    observe_miss(o, OBSERVE_DIR, MISS_DISABLED, NULL);
+    struct observe_counts c = counts_of(o);
+    assert_int_equal(c.cache[OBSERVE_DIR].misses[MISS_DISABLED], 1);
+    assert_int_equal(c.events[CLASS_DIR], 0);
+    observe_free(o);
+}
+
+static void performance_events_are_one_a_request_where_asked_for(void **state)
+{
+    for (int on = 0; on < 2; on++) {
+        struct observe *o = fresh(NULL, on);
+        for (unsigned command = 0; command < OBSERVE_COMMANDS; command++) {
+            observe_request(o, command, 0);
+            observe_interim(o, command, 0);
+            if (command != CANCEL)
+                observe_response(o, command, STATUS_SUCCESS, 0, 0);
+        }
+        assert_int_equal(counts_of(o).events[CLASS_PERFORMANCE], on ? OBSERVE_COMMANDS : 0);
+        observe_free(o);
+    }
+}
+
+/* ---- the alarm ---- */
+
+struct alarm {
+    unsigned lines;
+    enum observe_cache cache;
+    char text[400];
+};
+
+static void hear(void *user, enum observe_cache cache, const char *text)
+{
+    struct alarm *a = user;
+    a->lines++;
+    a->cache = cache;
+    snprintf(a->text, sizeof(a->text), "%s", text);
+}
+
+static struct alarm alarm_of(const struct observe_counts *c)
+{
+    struct alarm a = {0};
+    const bool all[OBSERVE_CACHES] = {true, true, true};
+    unsigned faults = observe_dead_caches(c, all, hear, &a);
+    assert_int_equal(faults, a.lines);
+    return a;
+}
+
+static void a_dead_cache_names_the_setting_to_change(void **state)
+{
+    static const struct {
+        enum observe_cache cache;
+        enum observe_miss why;
+        const char *remedy;
+    } cases[] = {
+        {OBSERVE_DIR, MISS_EXPIRED, "DirectoryCacheLifetime"},
+        {OBSERVE_DIR, MISS_EVICTED, "DirectoryCacheEntriesMax"},
+        {OBSERVE_DIR, MISS_TOO_LARGE, "DirectoryCacheEntrySizeMax"},
+        {OBSERVE_DIR, MISS_PARTIAL, "read to its end"},
+        {OBSERVE_DIR, MISS_BROKEN, "other clients"},
+        {OBSERVE_DIR, MISS_CHANGED, "change"},
+        {OBSERVE_INFO, MISS_EXPIRED, "FileInfoCacheLifetime"},
+        {OBSERVE_INFO, MISS_EVICTED, "FileInfoCacheEntriesMax"},
+        {OBSERVE_INFO, MISS_CASE, "spelling"},
+        {OBSERVE_INFO, MISS_ABSENT, "no answer was ever stored"},
+        {OBSERVE_NOTFOUND, MISS_EXPIRED, "FileNotFoundCacheLifetime"},
+        {OBSERVE_NOTFOUND, MISS_EVICTED, "FileNotFoundCacheEntriesMax"},
+    };
+    for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
+        struct observe_counts c = {0};
+        c.cache[cases[i].cache].misses[cases[i].why] = OBSERVE_ALARM_LOOKUPS - 10;
+        c.cache[cases[i].cache].misses[MISS_ABSENT] += 10;
+        struct alarm a = alarm_of(&c);
+        assert_int_equal(a.lines, 1);
+        assert_int_equal(a.cache, cases[i].cache);
+        assert_non_null(strstr(a.text, cases[i].remedy));
+        assert_non_null(strstr(a.text, observe_miss_name(cases[i].why)));
+    }
+}
+
+static void the_alarm_stays_silent_where_nothing_is_wrong(void **state)
+{
+    struct observe_counts c = {0};
+    struct observe_cache_counts *dir = &c.cache[OBSERVE_DIR],
+                                *notfound = &c.cache[OBSERVE_NOTFOUND];
+    dir->misses[MISS_EXPIRED] = OBSERVE_ALARM_LOOKUPS - 1; /* too few to tell */
+    assert_int_equal(alarm_of(&c).lines, 0);
+    dir->misses[MISS_EXPIRED] = 100000;
+    dir->hits = 1; /* alive */
+    assert_int_equal(alarm_of(&c).lines, 0);
+    dir->hits = 0;
+    assert_int_equal(alarm_of(&c).lines, 1);
+    const bool off[OBSERVE_CACHES] = {false, true, true};
+    struct alarm a = {0};
+    assert_int_equal(observe_dead_caches(&c, off, hear, &a), 0);
+
+    dir->misses[MISS_EXPIRED] = 0;
+    dir->misses[MISS_DISABLED] = dir->misses[MISS_INTENT] = 100000; /* never asked in earnest */
+    assert_int_equal(alarm_of(&c).lines, 0);
+    notfound->misses[MISS_ABSENT] = 100000; /* every name was there: nothing to remember */
+    assert_int_equal(alarm_of(&c).lines, 0);
+    notfound->inserts = 1;
+    assert_int_equal(alarm_of(&c).lines, 1);
+}
+
+/* ---- JSON ---- */
+
+static void json_has_the_members_that_programs_rely_on(void **state)
+{
+    struct observe *o = fresh(NULL, true);
+    observe_request(o, CREATE, 120);
+    observe_response(o, CREATE, (uint32_t)STATUS_OBJECT_NAME_NOT_FOUND, 73, 2500000);
+    observe_round_trip(o);
+    observe_miss(o, OBSERVE_DIR, MISS_TOO_LARGE, NULL);
+    observe_insert(o, OBSERVE_NOTFOUND, NULL);
+    json_t *j = observe_json(o), *cache;
+    json_int_t messages, round_trips, commands, requests, file, dir, performance, miss, insert, hit,
+        error, sent;
+    double p50;
+    json_error_t err;
+    int r = json_unpack_ex(
+        j, &err, 0,
+        "{s:I, s:I, s:{s:I}, s:{s:I}, s:{s:I, s:I, s:I}, s:o, s:{s:I}, s:{s:I}, s:{s:{s:f}}}",
+        "messages", &messages, "round_trips", &round_trips, "commands", "CREATE", &commands,
+        "requests", "CREATE", &requests, "events", "file", &file, "dir", &dir, "performance",
+        &performance, "cache", &cache, "errors", "STATUS_OBJECT_NAME_NOT_FOUND", &error, "bytes",
+        "sent", &sent, "latency_ms", "CREATE", "p50", &p50);
+    if (r)
+        fail_msg("%s", err.text);
+    assert_int_equal(messages, 2);
+    assert_int_equal(round_trips, 1);
+    assert_int_equal(commands, 2);
+    assert_int_equal(requests, 1);
+    assert_int_equal(file, 1);
+    assert_int_equal(dir, 1);
+    assert_int_equal(performance, 1);
+    assert_int_equal(error, 1);
+    assert_int_equal(sent, 120);
+    assert_true(p50 == 2.5);
+    assert_int_equal(json_object_size(json_object_get(j, "commands")), 1);
+    assert_int_equal(json_object_size(cache), 3);
+    r = json_unpack_ex(cache, &err, 0, "{s:{s:I, s:{s:I}}, s:{s:I}}", "dir", "hit", &hit, "miss",
+                       "too-large", &miss, "notfound", "insert", &insert);
+    if (r)
+        fail_msg("%s", err.text);
+    assert_int_equal(hit, 0);
+    assert_int_equal(miss, 1);
+    assert_int_equal(insert, 1);
+    json_decref(j);
+    observe_free(o);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(messages_are_requests_and_every_response),
+        cmocka_unit_test(metadata_requests_are_all_but_read_and_write),
+        cmocka_unit_test(a_command_that_is_none_is_counted_as_no_other),
+        cmocka_unit_test(latency_quantiles_are_right_to_half_an_octave),
+        cmocka_unit_test(the_longest_and_shortest_latencies_have_a_bucket),
+        cmocka_unit_test(errors_come_most_frequent_first_and_a_logon_is_none),
+        cmocka_unit_test(more_statuses_than_are_kept_are_summed),
+        cmocka_unit_test(threads_lose_no_count_and_no_line),
+        cmocka_unit_test(events_are_json_lines_under_windows_names),
+        cmocka_unit_test(any_name_that_a_server_may_store_is_a_valid_line),
+        cmocka_unit_test(a_name_longer_than_the_buffer_is_lost_and_counted),
+        cmocka_unit_test(a_full_disk_is_counted_and_stops_nobody),
+        cmocka_unit_test(lines_reach_the_file_within_a_second_or_two),
+        cmocka_unit_test(two_mounts_may_share_one_file),
+        cmocka_unit_test(a_file_that_cannot_be_opened_is_named),
+        cmocka_unit_test(a_cache_that_is_off_counts_its_misses_without_events),
+        cmocka_unit_test(performance_events_are_one_a_request_where_asked_for),
+        cmocka_unit_test(a_dead_cache_names_the_setting_to_change),
+        cmocka_unit_test(the_alarm_stays_silent_where_nothing_is_wrong),
+        cmocka_unit_test(json_has_the_members_that_programs_rely_on),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
