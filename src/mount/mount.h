@@ -1,0 +1,67 @@
+/*
+ * The FUSE face of a share: a directory tree of the local machine whose calls share/ answers.
+ *
+ * Read-only: the daemon refuses every change with EROFS. Not the kernel's `ro` flag, because that
+ * would also refuse what the daemon itself will do on its own mount to raise inotify events.
+ *
+ * A mount is made, served and freed by one thread:
+ *
+ *     mount_start(share, &options, &m, &err);     the directory is a mount now
+ *     mount_loop(m);                              serves until unmounted or stopped
+ *     m = mount_free(m);                          unmounts if need be, gives back all nodes and files
+ *     share = share_free(share, NULL);
+ *
+ * Calls of programs that come between mount_start and mount_loop wait for the loop.
+ *
+ * Threads of a mount: the loop's workers (up to max_threads), one for the control socket, timer and
+ * stop, one that holds the watchdog process. Lock order: a directory handle's lock, then share/'s
+ * locks; the node table's lock and the handle list's are leaves, held across no call.
+ */
+#ifndef LARDER_MOUNT_MOUNT_H
+#define LARDER_MOUNT_MOUNT_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+#include "share/share.h"
+
+struct mount;
+
+struct mount_options {
+    const char *mountpoint; /* borrowed during mount_start */
+    const char *fsname;     /* what df and /proc/mounts show as the source; borrowed likewise */
+    bool allow_other;       /* other users too; the modes below are then enforced by the kernel */
+    bool noexec;
+    uid_t uid; /* owner of everything */
+    gid_t gid;
+    mode_t file_mode, dir_mode; /* permission bits; FILE_ATTRIBUTE_READONLY takes the w bits away */
+    unsigned max_threads;       /* calls served at a time, 1 .. MOUNT_THREADS_MAX */
+};
+#define MOUNT_THREADS_MAX 1024
+
+/* The caller's uid and gid, modes 0755, 64 threads. mountpoint and fsname are NULL. */
+void mount_options_init(struct mount_options *o);
+
+/* Whether a mount could be made there: a directory, not a larder mount already. Touches no mount
+ * that is dead or hangs. 0, or the error with one line that says what to do. */
+int mount_check(const char *mountpoint, struct error *err);
+
+/* Mounts the share's directory share_get_options(share)->path. `share` is borrowed until
+ * mount_free. */
+int mount_start(struct share *share, const struct mount_options *options, struct mount **ret,
+                struct error *err);
+
+/* Serves until the file system is unmounted or mount_stop was called; calls that are being answered
+ * are finished first. 0, or a negative errno of the session's. */
+int mount_loop(struct mount *m);
+
+/* Ends mount_loop, also one that has not begun. From any thread or a signal handler, any number of
+ * times, until mount_free is entered. */
+void mount_stop(struct mount *m);
+
+/* Unmounts if still mounted (lazily where it is in use: programs that have files open get an error
+ * from then on). Returns NULL; NULL is allowed. */
+struct mount *mount_free(struct mount *m);
+
+#endif
