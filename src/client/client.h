@@ -69,10 +69,14 @@ void client_facts(const struct client *c, struct client_facts *ret);
 /* How operations go over the wire: one request at a time, or compounds with a deferred CLOSE. */
 enum client_style { CLIENT_SINGLE, CLIENT_COMPOUND };
 
+#define CLIENT_NAME_MAX 1024 /* bytes that hold any name of 255 UTF-16 units, with a NUL */
+
 /* CREATE (READ_ATTRIBUTES | SYNCHRONIZE, shares everything), QUERY_INFO FileAllInformation, CLOSE.
- * 1 round trip as a compound, 3 otherwise. A reparse point is not followed. */
+ * 1 round trip as a compound, 3 otherwise. A reparse point is not followed. `spelling` (may be NULL):
+ * the last component as the server spells it, from FileNameInformation inside FileAllInformation (see
+ * wire_all_information_name); "" where the server does not tell. */
 int client_stat(struct client *c, const char *path, enum client_style style, struct file_attr *ret,
-                struct error *err);
+                char spelling[CLIENT_NAME_MAX], struct error *err);
 
 /* One entry of a listing; name and attr are good until the callback returns. Names that cannot be
  * names (containing `/` or NUL, or being `..` ) never get here: they are refused and counted.

@@ -44,6 +44,8 @@ int wire_query_info_request_decode(struct rd msg, struct wire_query_info_request
 
 /* ---- FileAllInformation: MS-FSCC 2.4.2 ---- */
 
+#define ALL_INFORMATION_FIXED 100 /* bytes before the name itself */
+
 void wire_all_information_encode(struct wr *w, const struct file_attr *a)
 {
     layout_put_times(w, a); /* BasicInformation: 2.4.7 */
@@ -86,6 +88,18 @@ int wire_all_information_decode(struct rd output, struct file_attr *ret)
     if (!rd_ok(&output))
         return -EBADMSG;
     *ret = a;
+    return 0;
+}
+
+int wire_all_information_name(struct rd output, struct rd *ret)
+{
+    rd_skip(&output, ALL_INFORMATION_FIXED - 4);
+    uint32_t length = rd_u32(&output);
+    struct rd name = rd_sub(&output, output.pos, length);
+
+    if (!rd_ok(&output))
+        return -EBADMSG;
+    *ret = name;
     return 0;
 }
 

@@ -354,6 +354,8 @@ int wire_query_info_request_decode(struct rd msg, struct wire_query_info_request
 /* FileAllInformation (MS-FSCC 2.4.2): attributes, id, links; the name inside is not needed. */
 void wire_all_information_encode(struct wr *w, const struct file_attr *a);
 int wire_all_information_decode(struct rd output, struct file_attr *ret);
+/* The path in the share that stands at the end of it, UTF-16LE; -EBADMSG where it was cut short. */
+int wire_all_information_name(struct rd output, struct rd *ret);
 
 /* FileFsFullSizeInformation (MS-FSCC 2.5.4). */
 struct wire_fs_size {
