@@ -50,6 +50,8 @@ uint64_t cache_file_ino(const struct cache_file *f);
 /* Different for every file object that there ever was in this cache. */
 uint64_t cache_file_serial(const struct cache_file *f);
 bool cache_file_is_dir(const struct cache_file *f);
+/* The size that was last heard of, believed or not; false where none was. */
+bool cache_file_size(const struct cache_file *f, uint64_t *ret);
 /* Can these attributes, just told by the server, be of this very file? Not where both have an id and
  * the ids differ, nor where one is a directory and the other is not. */
 bool cache_file_same(const struct cache_file *f, const struct file_attr *attr);

@@ -40,8 +40,17 @@ int share_options_target(struct share_options *o, const char *target, struct err
 int share_options_set(struct share_options *o, const char *name, const char *value,
                       struct error *err);
 
+/* "name" or "name=value"; `item` is taken apart in place. */
+int share_options_item(struct share_options *o, char *item, struct error *err);
+
 /* A comma-separated list as after -o; a value may be quoted with "..." to hold commas. */
 int share_options_parse(struct share_options *o, const char *list, struct error *err);
+
+/* The list taken apart, for callers with options of their own: `each` gets one item at a time, in a
+ * buffer that it may change and that is wiped afterwards. Stops at the first non-zero result and
+ * returns it. */
+int share_options_split(const char *list, int (*each)(void *user, char *item, struct error *err),
+                        void *user, struct error *err);
 
 /* A credentials file in mount.cifs' format (username=, password=, domain=; # comments). */
 int share_options_credentials(struct share_options *o, const char *file, struct error *err);

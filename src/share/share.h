@@ -60,10 +60,11 @@ int share_getattr(struct share *s, struct share_node *n, struct share_entry *ret
 int share_list(struct share *s, struct share_node *dir, struct share_listing **ret,
                struct error *err);
 size_t share_listing_count(const struct share_listing *l);
-/* Entry i: name is NUL-terminated into `name` (cap 1024: longer names do not exist). The inode
- * number is the one that a look-up would give where the server's ids can be used. */
+#define SHARE_NAME_MAX 1024 /* bytes that hold any name, with a NUL */
+/* Entry i: attributes, and the name NUL-terminated into `name`. attr->id is the inode number that a
+ * look-up would give where the server's ids can be used. */
 const struct file_attr *share_listing_entry(const struct share_listing *l, size_t i,
-                                            char name[static 1024]);
+                                            char name[static SHARE_NAME_MAX]);
 /* The node behind entry i (a reference in ret->node). */
 int share_listing_adopt(struct share *s, struct share_listing *l, size_t i,
                         struct share_entry *ret);
@@ -95,9 +96,9 @@ int share_list_path(struct share *s, const char *path, struct share_listing **re
                     struct error *err);
 
 /* ---- to look at ---- */
-/* {"larder", "server", "share", "dialect", "signing", "profile", "settings": {...}, "caches":
- * {...}, "faults": [...], and all members of observe_json}. Never talks to the server. To be
- * decref'd. */
+/* {"larder", "profile", "connection": {address, share, dialect, signing, ...}, "settings": {...},
+ * "caches": {dir: {enabled, entries}, ..., bytes}, "faults": [text, ...], and all members of
+ * observe_json}. Never talks to the server. To be decref'd. */
 json_t *share_stats(struct share *s);
 /* Whether the connection is gone, and why. */
 bool share_lost(struct share *s, struct error *ret_why);

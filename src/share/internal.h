@@ -1,0 +1,87 @@
+/*
+ * Inside of share/: share.c (life of a share), flight.c (single flight), lookup.c (names and
+ * attributes), listing.c (directories), file.c (opens and data), stats.c (what is shown to people).
+ */
+#ifndef LARDER_SHARE_INTERNAL_H
+#define LARDER_SHARE_INTERNAL_H
+
+#include <pthread.h>
+
+#include "base/clock.h"
+#include "base/list.h"
+#include "cache/cache.h"
+#include "client/client.h"
+#include "observe/observe.h"
+#include "share/share.h"
+
+#define SHARE_PATH_MAX 98304 /* bytes of UTF-8 that 32,767 UTF-16 units can need */
+
+struct share {
+    struct share_options options; /* constant; the password is wiped once connected */
+    enum client_style style;      /* constant, from the profile */
+    struct observe *observe;
+    struct client *client;
+
+    pthread_mutex_t lock;
+    struct cache *cache;              /* protected by lock, but for listings */
+    struct list flights;              /* protected by lock */
+    struct error lost;                /* protected by lock; code 0 while the session stands */
+    bool alarm_given[OBSERVE_CACHES]; /* protected by lock */
+};
+
+struct share_listing {
+    struct cache_listing *list; /* a reference */
+    struct cache_file *dir;     /* a reference */
+};
+
+/* ---- single flight ---- */
+
+enum flight_kind { FLIGHT_LOOK_UP, FLIGHT_LIST, FLIGHT_ATTR };
+
+struct flight {
+    struct list link;
+    enum flight_kind kind;
+    const struct cache_file *file;
+    const char *name;
+    size_t len;
+    pthread_cond_t landed;
+    bool done;
+    unsigned waiters;
+};
+
+/* Both with share->lock held. flight_wait: where the same question is under way, waits for its end
+ * and returns true; the caller then plans anew, and asks by itself if the answer was not believed.
+ */
+bool flight_wait(struct share *s, enum flight_kind kind, const struct cache_file *file,
+                 const char *name, size_t len);
+void flight_begin(struct share *s, struct flight *f, enum flight_kind kind,
+                  const struct cache_file *file, const char *name, size_t len);
+void flight_end(struct share *s, struct flight *f);
+
+/* ---- between the files ---- */
+
+/* Path for the wire: the target's own path in front. malloc'ed into *ret. With share->lock held. */
+int share_wire_path(struct share *s, const struct cache_file *f, const char *name, size_t len,
+                    char **ret, struct error *err);
+
+/* Asks the server for a whole listing (or, with `guess`, for one round trip of it). *ret is sealed,
+ * a reference; NULL where a guess was not complete. Without share->lock; `ticket` was taken before.
+ */
+int share_fetch_listing(struct share *s, const char *path, bool guess, struct cache_ticket ticket,
+                        struct cache_listing **ret, struct file_attr *ret_dir_attr,
+                        struct error *err);
+
+/* A file that was believed to be there is not: the name that led to it is forgotten. Without lock.
+ */
+void share_forget_name(struct share *s, struct cache_file *f);
+
+/* Whether the server itself said that there is no such name. */
+bool share_says_missing(const struct error *e);
+
+/* `path` without doubled, leading and trailing slashes; malloc'ed into *ret. */
+int share_clean_path(const char *path, char **ret, struct error *err);
+
+/* Nanoseconds from now until `until`. */
+uint64_t share_remaining(uint64_t until, uint64_t now);
+
+#endif

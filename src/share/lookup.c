@@ -1,0 +1,372 @@
+/*
+ * Names and attributes. Every question goes the same way: plan under the lock; where the plan is to
+ * ask, join a flight that asks already or begin one, take a ticket, ask without the lock, commit
+ * under it. LIST and SEARCH that fail end in a STAT of the path, whose answer is then the answer: a
+ * directory that may be entered but not read still gives its files.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/ntstatus.h"
+#include "share/internal.h"
+
+/* One look-up on its way. */
+struct question {
+    struct share *share;
+    struct cache_file *dir;
+    const char *name;
+    size_t len;
+    const char *shown; /* what the caller asked for, for error texts */
+    struct cache_plan plan;
+    int code; /* the answer, once there is one: 0 with *ret filled, or a negative errno */
+    struct share_entry *ret;
+    struct error *err;
+};
+
+static bool spelled_as(const char *spelling, size_t spelling_len, const struct question *q)
+{
+    return spelling_len == q->len && memcmp(spelling, q->name, q->len) == 0;
+}
+
+/* The answers; with the lock. found() takes over the reference in `file`. */
+static void found(struct question *q, struct cache_file *file, const struct file_attr *attr,
+                  uint64_t valid_until, bool exact)
+{
+    *q->ret = (struct share_entry){.node = file,
+                                   .attr = *attr,
+                                   .ino = cache_file_ino(file),
+                                   .valid_ns = share_remaining(valid_until, clock_now()),
+                                   .exact = exact};
+    q->code = 0;
+}
+
+static void missing(struct question *q, int code, uint64_t valid_until)
+{
+    *q->ret = (struct share_entry){.valid_ns = share_remaining(valid_until, clock_now())};
+    q->code = error_set(q->err, code, 0, "%s: %s", q->shown,
+                        code == -ENOTDIR ? "not a directory" : "no such file or directory");
+}
+
+static void answer_from_plan(struct question *q)
+{
+    const struct cache_plan *p = &q->plan;
+    if (p->result < 0)
+        missing(q, p->result, p->valid_until);
+    else
+        found(q, p->file, &p->attr, p->valid_until, spelled_as(p->spelling, p->spelling_len, q));
+}
+
+bool share_says_missing(const struct error *e)
+{
+    return e->status && (e->code == -ENOENT || e->code == -ENOTDIR);
+}
+
+/* The functions below ask the server; share->lock is held when they are called and when they
+ * return, and not while they wait. */
+
+static void ask_stat(struct question *q)
+{
+    struct share *s = q->share;
+    char *path;
+    *q->ret = (struct share_entry){0};
+    q->code = share_wire_path(s, q->dir, q->name, q->len, &path, q->err);
+    if (q->code < 0)
+        return;
+    struct cache_ticket ticket = cache_ask(s->cache, clock_now());
+    pthread_mutex_unlock(&s->lock);
+    struct file_attr attr;
+    struct error e = {0};
+    char spelling[CLIENT_NAME_MAX];
+    int r = client_stat(s->client, path, s->style, &attr, spelling, &e);
+    free(path);
+    pthread_mutex_lock(&s->lock);
+    uint64_t now = clock_now(), until;
+    if (r < 0) {
+        until = share_says_missing(&e)
+                    ? cache_commit_missing(s->cache, q->dir, q->name, q->len, ticket, now)
+                    : 0;
+        q->ret->valid_ns = share_remaining(until, now);
+        q->code = r;
+        if (q->err)
+            *q->err = e;
+        return;
+    }
+    struct cache_file *file;
+    r = cache_commit_found(s->cache, q->dir, q->name, q->len, &attr, ticket, now, &file, &until);
+    if (r < 0)
+        q->code = error_set(q->err, r, 0, "out of memory");
+    else
+        found(q, file, &attr, until, spelled_as(spelling, strlen(spelling), q));
+}
+
+/* Whether the listing that it fetched tells the answer. */
+static bool ask_list(struct question *q)
+{
+    struct share *s = q->share;
+    char *path;
+    if (share_wire_path(s, q->dir, NULL, 0, &path, NULL) < 0)
+        return false;
+    struct cache_ticket ticket = cache_ask(s->cache, clock_now());
+    pthread_mutex_unlock(&s->lock);
+    struct cache_listing *listing = NULL;
+    struct file_attr dir_attr;
+    int r = share_fetch_listing(s, path, q->plan.guess, ticket, &listing, &dir_attr, NULL);
+    free(path);
+    pthread_mutex_lock(&s->lock);
+    uint64_t now = clock_now();
+    if (r < 0 || !listing) {
+        cache_commit_partial(s->cache, q->dir, ticket, now);
+        return false;
+    }
+    cache_commit_attr(s->cache, q->dir, &dir_attr, ticket, now);
+    cache_commit_listing(s->cache, q->dir, listing, ticket, now);
+    cache_answer_from(s->cache, q->dir, listing, q->name, q->len, ticket, now, &q->plan);
+    bool told = q->plan.step == CACHE_ANSWER;
+    if (told)
+        answer_from_plan(q);
+    cache_listing_unref(listing);
+    return told;
+}
+
+/* What a search for one name came upon: the exact spelling wins over any other match. */
+struct match {
+    const struct question *q;
+    bool any, exact;
+    struct file_attr attr;
+};
+
+static int match_entry(void *user, const char *name, size_t len, const struct file_attr *attr,
+                       size_t wire_bytes)
+{
+    struct match *m = user;
+    bool exact = spelled_as(name, len, m->q);
+    if (!m->any || (exact && !m->exact)) {
+        m->any = true;
+        m->exact = exact;
+        m->attr = *attr;
+    }
+    return 0;
+}
+
+/* Whether the search went through. */
+static bool ask_search(struct question *q)
+{
+    struct share *s = q->share;
+    char *path, *pattern = strndup(q->name, q->len);
+    if (!pattern || share_wire_path(s, q->dir, NULL, 0, &path, NULL) < 0) {
+        free(pattern);
+        return false;
+    }
+    struct cache_ticket ticket = cache_ask(s->cache, clock_now());
+    pthread_mutex_unlock(&s->lock);
+    struct match m = {.q = q};
+    struct client_list_result result;
+    int r = client_list(s->client, path, pattern, s->style, false, match_entry, &m, &result, NULL);
+    free(pattern);
+    free(path);
+    pthread_mutex_lock(&s->lock);
+    uint64_t now = clock_now(), until;
+    if (r < 0)
+        return false;
+    cache_commit_attr(s->cache, q->dir, &result.dir_attr, ticket, now);
+    struct cache_file *file;
+    if (!m.any)
+        missing(q, -ENOENT, cache_commit_missing(s->cache, q->dir, q->name, q->len, ticket, now));
+    else if (cache_commit_found(s->cache, q->dir, q->name, q->len, &m.attr, ticket, now, &file,
+                                &until) < 0)
+        return false;
+    else
+        found(q, file, &m.attr, until, m.exact);
+    return true;
+}
+
+static void ask(struct question *q)
+{
+    bool told = q->plan.step == CACHE_LIST     ? ask_list(q)
+                : q->plan.step == CACHE_SEARCH ? ask_search(q)
+                                               : false;
+    if (!told)
+        ask_stat(q);
+}
+
+static int look_up(struct question *q)
+{
+    struct share *s = q->share;
+    for (bool waited = false;; waited = true) {
+        cache_plan_lookup(s->cache, q->dir, q->name, q->len, CACHE_LOOK_UP, clock_now(), &q->plan);
+        if (q->plan.step == CACHE_ANSWER) {
+            answer_from_plan(q);
+            return q->code;
+        }
+        bool lists = q->plan.step == CACHE_LIST;
+        enum flight_kind kind = lists ? FLIGHT_LIST : FLIGHT_LOOK_UP;
+        const char *name = lists ? "" : q->name;
+        size_t len = lists ? 0 : q->len;
+        if (!waited && flight_wait(s, kind, q->dir, name, len))
+            continue;
+        struct flight f;
+        flight_begin(s, &f, kind, q->dir, name, len);
+        ask(q);
+        flight_end(s, &f);
+        return q->code;
+    }
+}
+
+int share_lookup(struct share *s, struct share_node *dir, const char *name, struct share_entry *ret,
+                 struct error *err)
+{
+    struct question q = {.share = s,
+                         .dir = dir,
+                         .name = name,
+                         .len = strlen(name),
+                         .shown = name,
+                         .ret = ret,
+                         .err = err};
+    pthread_mutex_lock(&s->lock);
+    int r = look_up(&q);
+    pthread_mutex_unlock(&s->lock);
+    return r;
+}
+
+/* ---- attributes of a node ---- */
+
+/* With the lock on entry and exit. A node whose id has changed on the server is another file now.
+ */
+static int ask_attr(struct share *s, struct cache_file *f, struct share_entry *ret,
+                    struct error *err)
+{
+    char *path;
+    int r = share_wire_path(s, f, NULL, 0, &path, err);
+    if (r < 0)
+        return r;
+    struct cache_ticket ticket = cache_ask(s->cache, clock_now());
+    pthread_mutex_unlock(&s->lock);
+    struct file_attr attr;
+    struct error e = {0};
+    r = client_stat(s->client, path, s->style, &attr, NULL, &e);
+    free(path);
+    if (r < 0 && share_says_missing(&e))
+        share_forget_name(s, f);
+    pthread_mutex_lock(&s->lock);
+    if (r < 0) {
+        if (err)
+            *err = e;
+        return r;
+    }
+    if (!cache_file_same(f, &attr)) {
+        pthread_mutex_unlock(&s->lock);
+        share_forget_name(s, f);
+        pthread_mutex_lock(&s->lock);
+        return error_set(err, -ESTALE, 0, "the file has been replaced on the server");
+    }
+    uint64_t until = cache_commit_attr(s->cache, f, &attr, ticket, clock_now());
+    *ret = (struct share_entry){.attr = attr,
+                                .ino = cache_file_ino(f),
+                                .valid_ns = share_remaining(until, clock_now()),
+                                .exact = true};
+    return 0;
+}
+
+int share_getattr(struct share *s, struct share_node *n, struct share_entry *ret, struct error *err)
+{
+    int r;
+    pthread_mutex_lock(&s->lock);
+    for (bool waited = false;; waited = true) {
+        struct cache_plan plan;
+        uint64_t now = clock_now();
+        cache_plan_attr(s->cache, n, now, &plan);
+        if (plan.step == CACHE_ANSWER) {
+            *ret = (struct share_entry){.attr = plan.attr,
+                                        .ino = cache_file_ino(n),
+                                        .valid_ns = share_remaining(plan.valid_until, now),
+                                        .exact = true};
+            cache_file_unref(s->cache, plan.file);
+            r = 0;
+            break;
+        }
+        if (!waited && flight_wait(s, FLIGHT_ATTR, n, "", 0))
+            continue;
+        struct flight f;
+        flight_begin(s, &f, FLIGHT_ATTR, n, "", 0);
+        r = ask_attr(s, n, ret, err);
+        flight_end(s, &f);
+        break;
+    }
+    pthread_mutex_unlock(&s->lock);
+    return r;
+}
+
+/* ---- by path ---- */
+
+int share_clean_path(const char *path, char **ret, struct error *err)
+{
+    char *clean = malloc(strlen(path) + 3); /* listing.c appends a component */
+    if (!clean)
+        return error_set(err, -ENOMEM, 0, "out of memory");
+    size_t at = 0;
+    while (*path) {
+        size_t len = strcspn(path, "/");
+        if ((len == 1 && path[0] == '.') || (len == 2 && memcmp(path, "..", 2) == 0)) {
+            free(clean);
+            return error_set(err, -EINVAL, 0,
+                             "%s: `.` and `..` are not resolved in paths of a share", path);
+        }
+        if (len && at)
+            clean[at++] = '/';
+        memcpy(clean + at, path, len);
+        at += len;
+        path += len + (path[len] == '/');
+    }
+    clean[at] = 0;
+    *ret = clean;
+    return 0;
+}
+
+static int resolve(struct share *s, const char *path, struct share_entry *ret, struct error *err)
+{
+    char *clean;
+    int r = share_clean_path(path, &clean, err);
+    if (r < 0)
+        return r;
+    pthread_mutex_lock(&s->lock);
+    struct question q = {.share = s, .shown = path, .ret = ret, .err = err};
+    r = cache_walk(s->cache, clean, strlen(clean), clock_now(), &q.dir, &q.name, &q.len);
+    if (r < 0) {
+        *ret = (struct share_entry){0};
+        error_set(err, r, 0, "%s: %s", path,
+                  r == -ENOTDIR  ? "not a directory"
+                  : r == -ENOENT ? "no such file or directory"
+                                 : "out of memory");
+    } else {
+        if (q.len)
+            r = look_up(&q);
+        else
+            *ret = (struct share_entry){.node = cache_file_ref(q.dir)};
+        cache_file_unref(s->cache, q.dir);
+    }
+    pthread_mutex_unlock(&s->lock);
+    free(clean);
+    return r;
+}
+
+int share_stat_path(struct share *s, const char *path, struct share_entry *ret, struct error *err)
+{
+    struct share_entry e;
+    int r = resolve(s, path, &e, err);
+    if (r < 0) {
+        *ret = e;
+        return r;
+    }
+    if (e.node == cache_root(s->cache)) {
+        struct share_node *root = e.node;
+        r = share_getattr(s, root, &e, err);
+        if (r < 0) {
+            share_node_unref(s, root);
+            return r;
+        }
+        e.node = root;
+    }
+    *ret = e;
+    return 0;
+}

@@ -1,0 +1,304 @@
+/*
+ * Options by name. One table leads from the names that users know to a setter; what is not in it is
+ * tried as a setting of settings.h, which knows the nearest name for a wrong one. Passwords are
+ * wiped when replaced or freed and are never part of an error's text.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/options_internal.h"
+
+void share_options_init(struct share_options *o)
+{
+    *o = (struct share_options){0};
+    settings_profile("larder", &o->settings, NULL);
+}
+
+static void free_secret(char *secret)
+{
+    if (secret)
+        explicit_bzero(secret, strlen(secret));
+    free(secret);
+}
+
+void share_options_done(struct share_options *o)
+{
+    free(o->host);
+    free(o->share);
+    free(o->path);
+    free(o->user);
+    free(o->domain);
+    free_secret(o->password);
+    free(o->events_path);
+    *o = (struct share_options){0};
+}
+
+int options_replace(char **at, const char *value)
+{
+    char *copy = strdup(value);
+    if (!copy)
+        return -ENOMEM;
+    free(*at);
+    *at = copy;
+    return 0;
+}
+
+int options_replace_secret(char **at, const char *value)
+{
+    char *copy = strdup(value);
+    if (!copy)
+        return -ENOMEM;
+    free_secret(*at);
+    *at = copy;
+    return 0;
+}
+
+static int copy_string(char **to, const char *from)
+{
+    return from ? options_replace(to, from) : 0;
+}
+
+int share_options_copy(const struct share_options *from, struct share_options *ret)
+{
+    struct share_options o = {.port = from->port, .guest = from->guest, .settings = from->settings};
+    if (copy_string(&o.host, from->host) < 0 || copy_string(&o.share, from->share) < 0 ||
+        copy_string(&o.path, from->path) < 0 || copy_string(&o.user, from->user) < 0 ||
+        copy_string(&o.domain, from->domain) < 0 || copy_string(&o.password, from->password) < 0 ||
+        copy_string(&o.events_path, from->events_path) < 0) {
+        share_options_done(&o);
+        return -ENOMEM;
+    }
+    *ret = o;
+    return 0;
+}
+
+/* ---- setters ---- */
+
+static int set_profile(struct share_options *o, const char *value, struct error *err)
+{
+    return settings_profile(value, &o->settings, err);
+}
+
+/* "DOMAIN\user" and "DOMAIN/user" as mount.cifs takes them; user@domain goes to the server as it
+ * is. */
+static int set_user(struct share_options *o, const char *value, struct error *err)
+{
+    size_t n = strcspn(value, "\\/");
+    if (value[n] == 0)
+        return options_replace(&o->user, value);
+    char *domain = strndup(value, n);
+    int r = domain ? options_replace(&o->user, value + n + 1) : -ENOMEM;
+    if (r < 0) {
+        free(domain);
+        return r;
+    }
+    free(o->domain);
+    o->domain = domain;
+    return 0;
+}
+
+/* mount.cifs: a user%password is split. */
+static int set_username(struct share_options *o, const char *value, struct error *err)
+{
+    const char *percent = strchr(value, '%');
+    if (!percent)
+        return set_user(o, value, err);
+    char *user = strndup(value, (size_t)(percent - value));
+    int r = user ? set_user(o, user, err) : -ENOMEM;
+    free(user);
+    return r < 0 ? r : options_replace_secret(&o->password, percent + 1);
+}
+
+static int set_password(struct share_options *o, const char *value, struct error *err)
+{
+    return options_replace_secret(&o->password, value);
+}
+
+static int set_domain(struct share_options *o, const char *value, struct error *err)
+{
+    return options_replace(&o->domain, value);
+}
+
+static int set_guest(struct share_options *o, const char *value, struct error *err)
+{
+    o->guest = true;
+    return 0;
+}
+
+static int set_port(struct share_options *o, const char *value, struct error *err)
+{
+    return options_parse_port(value, &o->port, err);
+}
+
+static int set_vers(struct share_options *o, const char *value, struct error *err)
+{
+    if (strcmp(value, "default") == 0 || strcmp(value, "3") == 0) {
+        int r = settings_set(&o->settings, "Smb2DialectMin",
+                             strcmp(value, "3") == 0 ? "3.0" : "2.0.2", err);
+        return r < 0 ? r : settings_set(&o->settings, "Smb2DialectMax", "3.1.1", err);
+    }
+    struct settings tried = o->settings;
+    if (settings_set(&tried, "Smb2DialectMin", value, NULL) < 0 ||
+        settings_set(&tried, "Smb2DialectMax", value, NULL) < 0)
+        return error_set(err, -EINVAL, 0,
+                         "vers=%s: not one of 2.0.2, 2.1, 3.0, 3.0.2, 3.1.1, 3, default", value);
+    o->settings = tried;
+    return 0;
+}
+
+static int set_sign(struct share_options *o, const char *value, struct error *err)
+{
+    o->settings.require_security_signature = true;
+    return 0;
+}
+
+static int set_events(struct share_options *o, const char *value, struct error *err)
+{
+    return options_replace(&o->events_path, value);
+}
+
+enum takes { FLAG, VALUE };
+
+static const struct option {
+    const char *name;
+    enum takes takes;
+    int (*set)(struct share_options *o, const char *value, struct error *err);
+} options[] = {
+    {"profile", VALUE, set_profile},
+    {"credentials", VALUE, share_options_credentials},
+    {"cred", VALUE, share_options_credentials},
+    {"username", VALUE, set_username},
+    {"user", VALUE, set_username},
+    {"password", VALUE, set_password},
+    {"pass", VALUE, set_password},
+    {"domain", VALUE, set_domain},
+    {"dom", VALUE, set_domain},
+    {"workgroup", VALUE, set_domain},
+    {"guest", FLAG, set_guest},
+    {"port", VALUE, set_port},
+    {"vers", VALUE, set_vers},
+    {"sign", FLAG, set_sign},
+    {"events", VALUE, set_events},
+};
+
+int share_options_set(struct share_options *o, const char *name, const char *value,
+                      struct error *err)
+{
+    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
+        const struct option *option = &options[i];
+        if (strcasecmp(option->name, name) != 0)
+            continue;
+        if (option->takes == VALUE && (!value || *value == 0) && option->set != set_password)
+            return error_set(err, -EINVAL, 0, "option %s needs a value: %s=...", name, name);
+        if (option->takes == FLAG && value)
+            return error_set(err, -EINVAL, 0, "option %s takes no value", name);
+        int r = option->set(o, value ? value : "", err);
+        return r == -ENOMEM ? error_set(err, r, 0, "out of memory") : r;
+    }
+    if (!value)
+        value = "true"; /* a setting given as a flag switches it on */
+    return settings_set(&o->settings, name, value, err);
+}
+
+/* ---- lists and files ---- */
+
+/* Takes `name[=value]` off *inout; quotes around (a part of) the value hold commas. Writes into
+ * `out`, which has room for the rest of the list. */
+static void take_item(const char **inout, char *out)
+{
+    const char *p = *inout;
+    bool quoted = false;
+    for (; *p && (quoted || *p != ','); p++) {
+        if (*p == '"')
+            quoted = !quoted;
+        else
+            *out++ = *p;
+    }
+    *out = 0;
+    *inout = *p ? p + 1 : p;
+}
+
+int share_options_item(struct share_options *o, char *item, struct error *err)
+{
+    char *value = strchr(item, '=');
+    if (value)
+        *value++ = 0;
+    return share_options_set(o, item, value, err);
+}
+
+int share_options_split(const char *list, int (*each)(void *user, char *item, struct error *err),
+                        void *user, struct error *err)
+{
+    size_t size = strlen(list) + 1;
+    char *item = malloc(size);
+    if (!item)
+        return error_set(err, -ENOMEM, 0, "out of memory");
+    int r = 0;
+    while (r == 0 && *list) {
+        take_item(&list, item);
+        if (*item)
+            r = each(user, item, err);
+    }
+    explicit_bzero(item, size);
+    free(item);
+    return r;
+}
+
+static int set_item(void *user, char *item, struct error *err)
+{
+    return share_options_item(user, item, err);
+}
+
+int share_options_parse(struct share_options *o, const char *list, struct error *err)
+{
+    return share_options_split(list, set_item, o, err);
+}
+
+/* One line of a credentials file. Unknown keys are passed over, as mount.cifs does. */
+static int credentials_line(struct share_options *o, char *line, const char *file, unsigned number,
+                            struct error *err)
+{
+    line += strspn(line, " \t");
+    line[strcspn(line, "\r\n")] = 0;
+    if (*line == 0 || *line == '#')
+        return 0;
+    char *value = strchr(line, '=');
+    if (!value)
+        return error_set(err, -EINVAL, 0,
+                         "%s:%u: no `=`; lines are username=, password=, domain=", file, number);
+    char *end = value;
+    *value++ = 0;
+    while (end > line && (end[-1] == ' ' || end[-1] == '\t'))
+        *--end = 0;
+    if (strcasecmp(line, "username") == 0 || strcasecmp(line, "user") == 0)
+        return set_username(o, value, err);
+    if (strcasecmp(line, "password") == 0 || strcasecmp(line, "pass") == 0)
+        return set_password(o, value, err);
+    if (strcasecmp(line, "domain") == 0 || strcasecmp(line, "dom") == 0 ||
+        strcasecmp(line, "workgroup") == 0)
+        return set_domain(o, value, err);
+    return 0;
+}
+
+int share_options_credentials(struct share_options *o, const char *file, struct error *err)
+{
+    FILE *f = fopen(file, "re");
+    if (!f)
+        return error_set(err, -errno, 0, "credentials file %s: %s", file, strerror(errno));
+    char line[1024];
+    int r = 0;
+    for (unsigned number = 1; r == 0 && fgets(line, sizeof line, f); number++) {
+        if (!strchr(line, '\n') && !feof(f))
+            r = error_set(err, -EINVAL, 0, "%s:%u: line longer than %zu bytes", file, number,
+                          sizeof line - 2);
+        else
+            r = credentials_line(o, line, file, number, err);
+    }
+    if (r == 0 && ferror(f))
+        r = error_set(err, -EIO, 0, "credentials file %s: cannot be read", file);
+    explicit_bzero(line, sizeof line);
+    fclose(f);
+    return r;
+}

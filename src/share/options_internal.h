@@ -1,0 +1,11 @@
+/* Shared by options.c and target.c. */
+#ifndef LARDER_SHARE_OPTIONS_INTERNAL_H
+#define LARDER_SHARE_OPTIONS_INTERNAL_H
+
+#include "share/options.h"
+
+int options_replace(char **at, const char *value);        /* frees the old one, copies; -ENOMEM */
+int options_replace_secret(char **at, const char *value); /* the same, wiping the old one */
+int options_parse_port(const char *text, uint16_t *ret, struct error *err);
+
+#endif

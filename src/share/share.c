@@ -1,0 +1,214 @@
+/*
+ * The life of a share: connect, hold, log off. A share is one connection with one session and one
+ * tree, one cache of beliefs about it, and the counters of both; nothing is shared between two of
+ * them, so that two users never share belief.
+ */
+#include "share/share.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/internal.h"
+
+static void session_lost(void *user, const struct error *why)
+{
+    struct share *s = user;
+    pthread_mutex_lock(&s->lock);
+    if (s->lost.code == 0)
+        s->lost = *why;
+    pthread_mutex_unlock(&s->lock);
+}
+
+static int connect_client(struct share *s, struct error *err)
+{
+    const struct share_options *o = &s->options;
+    struct client_options options = {
+        .host = o->host,
+        .port = o->port,
+        .share = o->share,
+        .user = o->user,
+        .domain = o->domain,
+        .password = o->password,
+        .guest = o->guest,
+        .require_signing = o->settings.require_security_signature && !o->guest,
+        .dialect_min = o->settings.smb2_dialect_min,
+        .dialect_max = o->settings.smb2_dialect_max,
+        .observe = s->observe,
+        .events = {.session_lost = session_lost, .user = s},
+    };
+    return client_connect(&options, &s->client, err);
+}
+
+static int check_options(const struct share_options *o, struct error *err)
+{
+    if (!o->host || !o->share)
+        return error_set(err, -EINVAL, 0, "no target given: //HOST/SHARE");
+    if (!o->user && !o->guest)
+        return error_set(err, -EINVAL, 0,
+                         "no user for //%s/%s: give credentials=FILE, user=NAME, or guest", o->host,
+                         o->share);
+    if (o->settings.smb2_dialect_min > o->settings.smb2_dialect_max)
+        return error_set(err, -EINVAL, 0, "Smb2DialectMin is above Smb2DialectMax");
+    return 0;
+}
+
+static struct share *free_parts(struct share *s)
+{
+    s->cache = cache_free(s->cache);
+    s->observe = observe_free(s->observe);
+    share_options_done(&s->options);
+    pthread_mutex_destroy(&s->lock);
+    free(s);
+    return NULL;
+}
+
+int share_connect(const struct share_options *options, struct share **ret, struct error *err)
+{
+    int r = check_options(options, err);
+    if (r < 0)
+        return r;
+    struct share *s = calloc(1, sizeof *s);
+    if (!s)
+        return error_set(err, -ENOMEM, 0, "out of memory");
+    pthread_mutex_init(&s->lock, NULL);
+    list_init(&s->flights);
+    r = share_options_copy(options, &s->options);
+    if (r < 0) {
+        error_set(err, r, 0, "out of memory");
+        goto fail;
+    }
+    const struct settings *settings = &s->options.settings;
+    s->style = settings->compound ? CLIENT_COMPOUND : CLIENT_SINGLE;
+    r = observe_new(&(struct observe_options){.performance_events = settings->performance_events,
+                                              .events_path = s->options.events_path},
+                    &s->observe, err);
+    if (r < 0)
+        goto fail;
+    s->cache = cache_new(settings, s->observe);
+    if (!s->cache) {
+        r = error_set(err, -ENOMEM, 0, "out of memory");
+        goto fail;
+    }
+    r = connect_client(s, err);
+    if (r < 0)
+        goto fail;
+    if (s->options.password)
+        explicit_bzero(s->options.password, strlen(s->options.password));
+    *ret = s;
+    return 0;
+fail:
+    free_parts(s);
+    return r;
+}
+
+struct share *share_free(struct share *s, json_t **ret_final)
+{
+    if (!s)
+        return NULL;
+    /* The counts are read after the LOGOFF, so that they agree with a capture of the whole
+     * connection; what belongs to the connection is read before. */
+    json_t *final = ret_final ? share_stats(s) : NULL;
+    s->client = client_free(s->client);
+    if (ret_final) {
+        json_t *counts = observe_json(s->observe);
+        json_object_update(final, counts);
+        json_decref(counts);
+        *ret_final = final;
+    }
+    return free_parts(s);
+}
+
+bool share_lost(struct share *s, struct error *ret_why)
+{
+    pthread_mutex_lock(&s->lock);
+    bool lost = s->lost.code != 0;
+    if (lost && ret_why)
+        *ret_why = s->lost;
+    pthread_mutex_unlock(&s->lock);
+    return lost;
+}
+
+const struct share_options *share_get_options(const struct share *s)
+{
+    return &s->options;
+}
+
+/* ---- nodes ---- */
+
+struct share_node *share_root(struct share *s)
+{
+    return cache_root(s->cache);
+}
+
+void share_node_ref(struct share *s, struct share_node *n)
+{
+    pthread_mutex_lock(&s->lock);
+    cache_file_ref(n);
+    pthread_mutex_unlock(&s->lock);
+}
+
+void share_node_unref(struct share *s, struct share_node *n)
+{
+    pthread_mutex_lock(&s->lock);
+    cache_file_unref(s->cache, n);
+    pthread_mutex_unlock(&s->lock);
+}
+
+uint64_t share_node_serial(const struct share_node *n)
+{
+    return cache_file_serial(n);
+}
+
+/* ---- helpers of the room ---- */
+
+uint64_t share_remaining(uint64_t until, uint64_t now)
+{
+    return until > now ? until - now : 0;
+}
+
+int share_wire_path(struct share *s, const struct cache_file *f, const char *name, size_t len,
+                    char **ret, struct error *err)
+{
+    size_t prefix = s->options.path ? strlen(s->options.path) : 0;
+    char *path = malloc(prefix + 1 + SHARE_PATH_MAX + 1);
+    if (!path)
+        return error_set(err, -ENOMEM, 0, "out of memory");
+    memcpy(path, s->options.path, prefix);
+    size_t at = prefix ? prefix + 1 : 0;
+    int n = len ? cache_child_path(f, name, len, path + at, SHARE_PATH_MAX)
+                : cache_file_path(f, path + at, SHARE_PATH_MAX);
+    if (n < 0) {
+        free(path);
+        return n == -ESTALE
+                   ? error_set(err, n, 0, "the file has been removed or replaced on the server")
+                   : error_set(err, n, 0, "the path is too long");
+    }
+    if (prefix && n > 0)
+        path[prefix] = '/';
+    at = n > 0 ? at + (size_t)n : prefix;
+    path[at] = 0;
+    char *fit = realloc(path, at + 1);
+    *ret = fit ? fit : path;
+    return 0;
+}
+
+void share_forget_name(struct share *s, struct cache_file *f)
+{
+    char *path = malloc(SHARE_PATH_MAX);
+    if (!path)
+        return;
+    pthread_mutex_lock(&s->lock);
+    cache_changed(s->cache, f, MISS_CHANGED);
+    int len = cache_file_path(f, path, SHARE_PATH_MAX);
+    struct cache_file *dir;
+    const char *name;
+    size_t name_len;
+    if (len > 0 &&
+        cache_walk(s->cache, path, (size_t)len, clock_now(), &dir, &name, &name_len) == 0) {
+        cache_name_changed(s->cache, dir, name, name_len, MISS_CHANGED);
+        cache_file_unref(s->cache, dir);
+    }
+    pthread_mutex_unlock(&s->lock);
+    free(path);
+}

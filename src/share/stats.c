@@ -1,0 +1,117 @@
+/*
+ * What a share shows of itself: the facts of its connection, its settings, its beliefs, its
+ * counters, and the faults that it finds in itself. Nothing here talks to the server.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/internal.h"
+
+static const char *dialect_name(uint16_t dialect)
+{
+    switch (dialect) {
+    case 0x0202:
+        return "2.0.2";
+    case 0x0210:
+        return "2.1";
+    case 0x0300:
+        return "3.0";
+    case 0x0302:
+        return "3.0.2";
+    case 0x0311:
+        return "3.1.1";
+    }
+    return "unknown";
+}
+
+static json_t *settings_json(const struct settings *settings)
+{
+    json_t *all = json_object();
+    const struct setting_info *info;
+    char value[32];
+    for (size_t i = 0; (info = settings_info(i)); i++)
+        json_object_set_new(all, info->name, json_string(settings_get(settings, i, value)));
+    return all;
+}
+
+static void add_fault(void *user, enum observe_cache cache, const char *text)
+{
+    json_array_append_new(user, json_string(text));
+}
+
+static json_t *sizes_json(const struct cache_sizes *sizes, const bool enabled[OBSERVE_CACHES])
+{
+    json_t *all = json_object();
+    for (int c = 0; c < OBSERVE_CACHES; c++)
+        json_object_set_new(all, observe_cache_name((enum observe_cache)c),
+                            json_pack("{s:b, s:I}", "enabled", enabled[c], "entries",
+                                      (json_int_t)sizes->entries[c]));
+    json_object_set_new(all, "bytes", json_integer((json_int_t)sizes->bytes));
+    json_object_set_new(all, "files", json_integer((json_int_t)sizes->files));
+    return all;
+}
+
+static json_t *connection_json(const struct share *s)
+{
+    struct client_facts facts;
+    client_facts(s->client, &facts);
+    return json_pack("{s:s, s:s, s:s, s:s, s:b, s:s, s:I, s:I, s:I}", "address", facts.address,
+                     "share", s->options.share, "dialect", dialect_name(facts.dialect), "signing",
+                     facts.signing ? facts.signing_algorithm : "none", "guest", facts.guest, "user",
+                     s->options.user ? s->options.user : "", "server_capabilities",
+                     (json_int_t)facts.server_capabilities, "max_read", (json_int_t)facts.max_read,
+                     "max_transact", (json_int_t)facts.max_transact);
+}
+
+json_t *share_stats(struct share *s)
+{
+    const struct settings *settings = &s->options.settings;
+    bool enabled[OBSERVE_CACHES];
+    settings_enabled(settings, enabled);
+    struct cache_sizes sizes;
+    pthread_mutex_lock(&s->lock);
+    cache_sizes(s->cache, &sizes);
+    struct error lost = s->lost;
+    pthread_mutex_unlock(&s->lock);
+    struct observe_counts counts;
+    observe_read(s->observe, &counts);
+    json_t *faults = json_array();
+    observe_dead_caches(&counts, enabled, add_fault, faults);
+    if (lost.code)
+        json_array_append_new(faults, json_string(lost.text));
+
+    json_t *all = observe_json(s->observe);
+    json_object_set_new(all, "larder", json_string(LARDER_VERSION));
+    json_object_set_new(all, "profile", json_string(settings->profile));
+    json_object_set_new(all, "connection", connection_json(s));
+    json_object_set_new(all, "settings", settings_json(settings));
+    json_object_set_new(all, "caches", sizes_json(&sizes, enabled));
+    json_object_set_new(all, "faults", faults);
+    return all;
+}
+
+struct alarm {
+    struct share *share;
+    void (*line)(void *user, const char *text);
+    void *user;
+};
+
+static void alarm_once(void *user, enum observe_cache cache, const char *text)
+{
+    struct alarm *a = user;
+    pthread_mutex_lock(&a->share->lock);
+    bool given = a->share->alarm_given[cache];
+    a->share->alarm_given[cache] = true;
+    pthread_mutex_unlock(&a->share->lock);
+    if (!given)
+        a->line(a->user, text);
+}
+
+void share_check_caches(struct share *s, void (*line)(void *user, const char *text), void *user)
+{
+    bool enabled[OBSERVE_CACHES];
+    settings_enabled(&s->options.settings, enabled);
+    struct observe_counts counts;
+    observe_read(s->observe, &counts);
+    observe_dead_caches(&counts, enabled, alarm_once, &(struct alarm){s, line, user});
+}
