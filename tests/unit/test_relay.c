@@ -73,7 +73,7 @@ static void server_start(struct server *s, int family, void (*talk)(int fd))
         assert_int_equal(bind(s->listener, (struct sockaddr *)&six, sizeof(six)), 0);
     else
         assert_int_equal(bind(s->listener, (struct sockaddr *)&four, sizeof(four)), 0);
-    assert_int_equal(listen(s->listener, 64), 0);
+    assert_int_equal(listen(s->listener, SOMAXCONN), 0);
     assert_int_equal(getsockname(s->listener, (struct sockaddr *)&got, &len), 0);
     s->port = ntohs(((struct sockaddr_in *)&got)->sin_port);
     assert_int_equal(pthread_create(&s->thread, NULL, serve, s), 0);
