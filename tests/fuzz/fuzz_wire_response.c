@@ -1,0 +1,9 @@
+/* What a client decodes: frames of responses. Input: the bytes behind the frame header. */
+#include "fuzz.h"
+#include "roundtrip.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    roundtrip_frame(data, size, RESPONSE);
+    return 0;
+}

@@ -1,0 +1,46 @@
+/*
+ * Whether two messages say the same: every field that is on the wire, cursors by their bytes. What
+ * the unit tests, the fuzz targets and the corpus replay mean by "comes back as it was sent".
+ */
+#ifndef LARDER_TESTS_SAME_H
+#define LARDER_TESTS_SAME_H
+
+#include "wire/wire.h"
+
+bool same_bytes(const struct rd *a, const struct rd *b);
+
+bool same_header(const struct wire_header *a, const struct wire_header *b);
+bool same_error(const struct wire_error *a, const struct wire_error *b);
+bool same_negotiate_request(const struct wire_negotiate_request *a,
+                            const struct wire_negotiate_request *b);
+bool same_negotiate_response(const struct wire_negotiate_response *a,
+                             const struct wire_negotiate_response *b);
+bool same_session_setup_request(const struct wire_session_setup_request *a,
+                                const struct wire_session_setup_request *b);
+bool same_session_setup_response(const struct wire_session_setup_response *a,
+                                 const struct wire_session_setup_response *b);
+bool same_tree_connect_request(const struct wire_tree_connect_request *a,
+                               const struct wire_tree_connect_request *b);
+bool same_tree_connect_response(const struct wire_tree_connect_response *a,
+                                const struct wire_tree_connect_response *b);
+bool same_create_context(const struct wire_create_context *a, const struct wire_create_context *b);
+/* The fixed parts, the name and the create contexts as bytes. */
+bool same_create_request(const struct wire_create_request *a, const struct wire_create_request *b);
+bool same_create_response(const struct wire_create_response *a,
+                          const struct wire_create_response *b);
+bool same_close_request(const struct wire_close_request *a, const struct wire_close_request *b);
+bool same_close_response(const struct wire_close_response *a, const struct wire_close_response *b);
+bool same_read_request(const struct wire_read_request *a, const struct wire_read_request *b);
+bool same_read_response(const struct wire_read_response *a, const struct wire_read_response *b);
+bool same_query_directory_request(const struct wire_query_directory_request *a,
+                                  const struct wire_query_directory_request *b);
+bool same_query_info_request(const struct wire_query_info_request *a,
+                             const struct wire_query_info_request *b);
+bool same_buffer_response(const struct wire_buffer_response *a,
+                          const struct wire_buffer_response *b);
+bool same_dirent(const struct wire_dirent *a, const struct wire_dirent *b);
+bool same_attr(const struct file_attr *a, const struct file_attr *b);
+bool same_fs_size(const struct wire_fs_size *a, const struct wire_fs_size *b);
+bool same_fs_attribute(const struct wire_fs_attribute *a, const struct wire_fs_attribute *b);
+
+#endif

@@ -1,0 +1,56 @@
+/*
+ * One specimen of every message in both directions, with every field set to a value of its own and
+ * no variable part empty. The unit tests send them there and back and tamper with them; the fuzz
+ * corpus starts from them.
+ */
+#ifndef LARDER_TESTS_SAMPLES_H
+#define LARDER_TESTS_SAMPLES_H
+
+#include "roundtrip.h"
+#include "wire/wire.h"
+
+#define BYTES(literal)                                                                             \
+    {                                                                                              \
+        .base = (const uint8_t *)(literal), .len = sizeof(literal) - sizeof(*(literal))            \
+    }
+
+extern const struct wire_negotiate_request sample_negotiate_request;
+extern const struct wire_negotiate_response sample_negotiate_response;
+extern const struct wire_session_setup_request sample_session_setup_request;
+extern const struct wire_session_setup_response sample_session_setup_response;
+extern const struct wire_tree_connect_request sample_tree_connect_request;
+extern const struct wire_tree_connect_response sample_tree_connect_response;
+extern const struct wire_create_request sample_create_request;   /* without contexts */
+extern const struct wire_create_response sample_create_response; /* without contexts */
+extern const struct wire_close_request sample_close_request;
+extern const struct wire_close_response sample_close_response;
+extern const struct wire_read_request sample_read_request;
+extern const struct wire_read_response sample_read_response;
+extern const struct wire_query_directory_request sample_query_directory_request;
+extern const struct wire_query_info_request sample_query_info_request;
+extern const struct wire_dirent sample_dirents[3];
+extern const struct file_attr sample_attr; /* as FileAllInformation tells it */
+extern const struct wire_fs_size sample_fs_size;
+extern const struct wire_fs_attribute sample_fs_attribute;
+
+/* A chain of two create contexts. */
+void sample_contexts_encode(struct wr *w);
+
+struct sample {
+    const char *name; /* a file name of the corpus */
+    enum direction direction;
+    uint16_t command;
+    uint32_t status;
+    void (*encode)(struct wr *w); /* the body */
+    size_t slack; /* bytes at the end that say nothing: the one byte of an empty buffer */
+};
+extern const struct sample samples[];
+extern const size_t sample_count;
+
+/* Header and body. */
+void sample_encode(struct wr *w, const struct sample *s);
+/* Several as one related compound; header and body each. */
+void sample_encode_compound(struct wr *w, const struct sample *const *s, size_t count);
+const struct sample *sample_find(const char *name);
+
+#endif
