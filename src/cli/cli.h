@@ -1,0 +1,61 @@
+/*
+ * The subcommands: one file each, one line in the table of main.c. Results go to stdout, errors as
+ * one line to stderr; exit codes are EXIT_DONE, EXIT_FAILED, EXIT_USAGE and EXIT_LIMIT.
+ */
+#ifndef LARDER_CLI_CLI_H
+#define LARDER_CLI_CLI_H
+
+#include "base/error.h"
+#include "share/options.h"
+
+struct larder;
+struct larder_config;
+
+enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_LIMIT = 3 };
+
+/* argv[0] is the subcommand's name. Each returns an exit code. */
+int cmd_cat(int argc, char **argv);
+int cmd_compare(int argc, char **argv);
+int cmd_ls(int argc, char **argv);
+int cmd_mount(int argc, char **argv);
+int cmd_stat(int argc, char **argv);
+int cmd_stats(int argc, char **argv);
+int cmd_umount(int argc, char **argv);
+
+/* "larder: ls: ..." on stderr, one line; returns EXIT_FAILED. */
+int cli_fail(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* The same with "(try larder ls --help)"; returns EXIT_USAGE. */
+int cli_usage(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+/* Completes credentials: user from $USER where none was given and no guest is asked for, password
+ * from LARDER_PASSWORD, else from a prompt where there is a terminal. -EACCES where none can be
+ * had. */
+int cli_credentials(struct share_options *o, struct error *err);
+
+/* A password from LARDER_PASSWORD or a prompt for `user` at `host`, to be wiped and freed; NULL
+ * (err says why) where none can be had. */
+char *cli_password(const char *user, const char *host, struct error *err);
+
+/* ---- the tools (ls, cat, stat): a target, a path in it, options, through the public library alone
+ * ---- */
+
+#define CLI_OPTIONS_MAX 64
+#define CLI_NAME_MAX    1024 /* bytes that hold any name */
+#define CLI_HELP_SHOWN  (-1)
+
+struct cli_target {
+    const char *target, *path;     /* path "" where none was given */
+    char *option[CLI_OPTIONS_MAX]; /* each `name` or `name=value`, from -o */
+    size_t options;
+};
+
+/* Reads `[-o name=value]... [-LETTERS] TARGET [PATH]`; flags[i] is set for letters[i]; 'j' has
+ * --json too. Returns EXIT_DONE, CLI_HELP_SHOWN, or a usage error's exit code after printing it. */
+int cli_tool_options(struct cli_target *t, int argc, char **argv, const char *letters, bool *flags,
+                     const char *help);
+
+/* Completes the credentials and connects; on failure prints and returns an exit code, else
+ * EXIT_DONE. */
+int cli_connect(const char *command, const struct cli_target *t, struct larder **ret);
+
+#endif

@@ -1,0 +1,204 @@
+/*
+ * What subcommands share: how they fail, where credentials come from, how the tools connect. A
+ * password is taken from the options, from LARDER_PASSWORD, or from a prompt on the terminal, in
+ * this order; it is removed from the environment so that children (a compared command) do not
+ * inherit it.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <getopt.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <termios.h>
+#include <unistd.h>
+
+#include "cli/cli.h"
+#include "larder/larder.h"
+
+static void print_line(const char *command, const char *format, va_list args)
+{
+    char text[1024];
+    vsnprintf(text, sizeof text, format, args);
+    fprintf(stderr, "larder: %s: %s", command, text);
+}
+
+int cli_fail(const char *command, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    print_line(command, format, args);
+    va_end(args);
+    fputc('\n', stderr);
+    return EXIT_FAILED;
+}
+
+int cli_usage(const char *command, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    print_line(command, format, args);
+    va_end(args);
+    fprintf(stderr, " (try larder %s --help)\n", command);
+    return EXIT_USAGE;
+}
+
+static char *from_environment(void)
+{
+    char *value = getenv("LARDER_PASSWORD");
+    if (!value)
+        return NULL;
+    char *copy = strdup(value);
+    explicit_bzero(value, strlen(value));
+    unsetenv("LARDER_PASSWORD");
+    return copy;
+}
+
+/* A line without echo. */
+static char *from_terminal(const char *user, const char *host)
+{
+    int fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
+    struct termios shown;
+    if (fd < 0 || tcgetattr(fd, &shown) < 0) {
+        if (fd >= 0)
+            close(fd);
+        return NULL;
+    }
+    struct termios hidden = shown;
+    hidden.c_lflag &= ~(tcflag_t)ECHO;
+    dprintf(fd, "Password for %s at %s: ", user, host);
+    tcsetattr(fd, TCSAFLUSH, &hidden);
+    char line[512];
+    ssize_t n = read(fd, line, sizeof line - 1);
+    tcsetattr(fd, TCSAFLUSH, &shown);
+    dprintf(fd, "\n");
+    close(fd);
+    char *password = NULL;
+    if (n > 0) {
+        line[n] = 0;
+        line[strcspn(line, "\r\n")] = 0;
+        password = strdup(line);
+    }
+    explicit_bzero(line, sizeof line);
+    return password;
+}
+
+char *cli_password(const char *user, const char *host, struct error *err)
+{
+    char *password = from_environment();
+    if (!password)
+        password = from_terminal(user, host);
+    if (!password)
+        error_set(err, -EACCES, 0,
+                  "no password for %s at %s: give credentials=FILE or LARDER_PASSWORD", user, host);
+    return password;
+}
+
+static const char *login_name(void)
+{
+    const char *name = getenv("USER");
+    return name && *name ? name : "root";
+}
+
+int cli_credentials(struct share_options *o, struct error *err)
+{
+    if (o->guest)
+        return 0;
+    if (!o->user) {
+        int r = share_options_set(o, "user", login_name(), err);
+        if (r < 0)
+            return r;
+    }
+    if (o->password)
+        return 0;
+    char *password = cli_password(o->user, o->host, err);
+    if (!password)
+        return -EACCES;
+    int r = share_options_set(o, "password", password, err);
+    explicit_bzero(password, strlen(password));
+    free(password);
+    return r;
+}
+
+/* The same for the tools, which know only the public library. */
+static int complete(struct larder_config *config, struct larder_error *err)
+{
+    if (!larder_config_needs_password(config))
+        return 0;
+    int r = larder_config_user(config) ? 0 : larder_config_set(config, "user", login_name(), err);
+    if (r < 0)
+        return r;
+    struct error e = {0};
+    char *password = cli_password(larder_config_user(config), larder_config_host(config), &e);
+    if (!password) {
+        *err = (struct larder_error){.code = e.code};
+        memcpy(err->text, e.text, sizeof err->text);
+        return e.code;
+    }
+    r = larder_config_set(config, "password", password, err);
+    explicit_bzero(password, strlen(password));
+    free(password);
+    return r;
+}
+
+static int set_option(struct larder_config *config, char *option, struct larder_error *err)
+{
+    char *value = strchr(option, '=');
+    if (value)
+        *value++ = 0;
+    return larder_config_set(config, option, value, err);
+}
+
+int cli_connect(const char *command, const struct cli_target *t, struct larder **ret)
+{
+    struct larder_config *config;
+    struct larder_error err = {0};
+    if (larder_config_new(t->target, &config, &err) < 0)
+        return cli_usage(command, "%s", err.text);
+    int code = EXIT_DONE;
+    for (size_t i = 0; code == EXIT_DONE && i < t->options; i++)
+        if (set_option(config, t->option[i], &err) < 0)
+            code = err.code == -EINVAL || err.code == -ENOENT ? cli_usage(command, "%s", err.text)
+                                                              : cli_fail(command, "%s", err.text);
+    if (code == EXIT_DONE && complete(config, &err) < 0)
+        code = cli_fail(command, "%s", err.text);
+    if (code == EXIT_DONE && larder_connect(config, ret, &err) < 0)
+        code = cli_fail(command, "%s", err.text);
+    larder_config_free(config);
+    return code;
+}
+
+int cli_tool_options(struct cli_target *t, int argc, char **argv, const char *letters, bool *flags,
+                     const char *help)
+{
+    static const struct option long_options[] = {
+        {"help", no_argument, NULL, 'h'}, {"json", no_argument, NULL, 'j'}, {0}};
+    char accepted[32];
+    snprintf(accepted, sizeof accepted, "+o:h%s", letters);
+    *t = (struct cli_target){0};
+    optind = 1;
+    opterr = 0;
+    int c;
+    while ((c = getopt_long(argc, argv, accepted, long_options, NULL)) != -1) {
+        const char *letter = strchr(letters, c);
+        if (c == 'h') {
+            fputs(help, stdout);
+            return CLI_HELP_SHOWN;
+        }
+        if (c == 'o' && t->options < CLI_OPTIONS_MAX)
+            t->option[t->options++] = optarg;
+        else if (c == 'o')
+            return cli_usage(argv[0], "more than %d -o options", CLI_OPTIONS_MAX);
+        else if (c != '?' && letter)
+            flags[letter - letters] = true;
+        else
+            return cli_usage(argv[0], "unknown option \"%s\", or one without its value",
+                             argv[optind - 1]);
+    }
+    if (argc - optind < 1 || argc - optind > 2)
+        return cli_usage(argv[0], "give a target //HOST/SHARE and at most one path");
+    t->target = argv[optind];
+    t->path = argc - optind == 2 ? argv[optind + 1] : "";
+    return EXIT_DONE;
+}
