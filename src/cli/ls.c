@@ -39,6 +39,15 @@ static void print_time(struct timespec t)
     fputs(text, stdout);
 }
 
+/* On a terminal a name must not move the cursor. */
+static void print_name(const char *name)
+{
+    bool terminal = isatty(STDOUT_FILENO);
+    for (; *name; name++)
+        putchar(terminal && ((unsigned char)*name < 0x20 || *name == 0x7f) ? '?' : *name);
+    putchar('\n');
+}
+
 static void print_long(const struct line *l)
 {
     printf("%c%c %12" PRIu64 " ",
@@ -81,15 +90,6 @@ static json_t *line_json(const struct line *l)
                      (double)l->stat.written.tv_sec + (double)l->stat.written.tv_nsec / 1e9, "ino",
                      (json_int_t)l->stat.ino));
     return o;
-}
-
-/* On a terminal a name must not move the cursor. */
-static void print_name(const char *name)
-{
-    bool terminal = isatty(STDOUT_FILENO);
-    for (; *name; name++)
-        putchar(terminal && ((unsigned char)*name < 0x20 || *name == 0x7f) ? '?' : *name);
-    putchar('\n');
 }
 
 static void print_all(const struct line *lines, size_t count, bool detailed, bool json)
