@@ -1,0 +1,71 @@
+/*
+ * The comparison from end to end: run the schedule, write the JSON, print the table, check the
+ * limits. The JSON file is opened before the first run, since a wrong path should not cost an hour,
+ * but nothing is written to it before there is something to write.
+ */
+#include "compare/compare.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static int fail(const char *what, int code)
+{
+    fprintf(stderr, "larder: compare: %s: %s\n", what, strerror(-code));
+    return COMPARE_FAILED;
+}
+
+static int write_json(const struct compare_job *job, const struct compare_results *r, int fd)
+{
+    json_t *root = compare_json(job, r);
+    char *text = root ? json_dumps(root, JSON_INDENT(2) | JSON_REAL_PRECISION(9)) : NULL;
+    json_decref(root);
+    if (!text)
+        return -ENOMEM;
+    FILE *out = ftruncate(fd, 0) < 0 && errno != EINVAL ? NULL : fdopen(dup(fd), "w");
+    int code = out ? 0 : -errno;
+    if (out) {
+        fputs(text, out);
+        fputc('\n', out);
+        if (ferror(out) | (fclose(out) != 0))
+            code = -errno;
+    }
+    free(text);
+    return code;
+}
+
+/* After the runs. `code` is theirs. */
+static int conclude(const struct compare_job *job, const struct compare_results *r, int code,
+                    int json_fd)
+{
+    int written = json_fd < 0 ? 0 : write_json(job, r, json_fd);
+    if (written < 0)
+        code = fail(job->json_path, written);
+    if (code != COMPARE_DONE)
+        return code;
+    int printed = compare_print(job, r, stdout);
+    if (printed < 0)
+        return fail("stdout", printed);
+    return compare_check(job, r, stderr) ? COMPARE_EXCEEDED : COMPARE_DONE;
+}
+
+int compare(struct compare_job *job)
+{
+    int json_fd = -1;
+    compare_labels(job->profiles, job->profile_count);
+    if (job->json_path) {
+        json_fd = open(job->json_path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
+        if (json_fd < 0)
+            return fail(job->json_path, -errno);
+    }
+    struct compare_results results;
+    int code = compare_schedule(job, compare_child, &results);
+    if (code != COMPARE_INTERRUPTED)
+        code = conclude(job, &results, code, json_fd);
+    compare_results_done(&results);
+    if (json_fd >= 0)
+        close(json_fd);
+    return code;
+}
