@@ -1,0 +1,49 @@
+/*
+ * Asking a live mount: a Unix socket per mount, one line there, one JSON object back.
+ *
+ * The socket is named by the mount's device number (0:52), so that it is found through the table of
+ * mounts without touching a mount that hangs. It stands in a directory of the mounting user's own:
+ * /run/larder-0 for root, $XDG_RUNTIME_DIR/larder for others, /tmp/larder-UID where there is none.
+ * Both are private (0700, 0600), and each side checks the other's uid: the mounting user
+ * and root may ask, nobody else may answer.
+ *
+ * Requests: "stats".
+ */
+#ifndef LARDER_MOUNT_CONTROL_H
+#define LARDER_MOUNT_CONTROL_H
+
+#include <jansson.h>
+#include <sys/types.h>
+
+#include "base/error.h"
+
+struct control;
+
+/* What the mount does for the socket's thread. All run on that thread and do not wait for long. */
+struct control_calls {
+    json_t *(*answer)(void *user, const char *request); /* NULL: an unknown request */
+    void (*tick)(void *user);                           /* every CONTROL_TICK_S seconds */
+    void (*stop)(void *user);                           /* control_wake_stop was called */
+    void *user;
+};
+#define CONTROL_TICK_S 10
+
+/* Starts the thread. Where no socket can be had the rest works, and `ret_warning` has the reason.
+ */
+int control_start(const unsigned device[2], const struct control_calls *calls, struct control **ret,
+                  struct error *ret_warning, struct error *err);
+/* Has the thread call `stop`. Async-signal-safe. */
+void control_wake_stop(struct control *c);
+/* Ends the thread and removes the socket. Returns NULL; NULL is allowed. */
+struct control *control_free(struct control *c);
+
+/* ---- the other side ---- */
+
+/* Asks the mount at this path. Waits a few seconds at most. The reply is to be decref'd. */
+int control_query(const char *mountpoint, const char *request, json_t **ret, struct error *err);
+/* The process that serves the mount; -ECONNREFUSED where it is gone. */
+int control_pid(const char *mountpoint, pid_t *ret, struct error *err);
+/* Removes the sockets that dead larders of this user left behind. */
+void control_clear(uid_t owner);
+
+#endif

@@ -1,0 +1,187 @@
+/*
+ * Directories: a stream over a snapshot.
+ *
+ * The listing is taken when a stream is first read, not when it is opened, since many programs open
+ * a directory only to stand in it; and again whenever reading starts over at offset 0, so that
+ * rewinddir() shows what is there by then. Offsets are places in the snapshot (0 and 1 are "." and
+ * ".."), hence stable for as long as nobody rewinds.
+ *
+ * READDIRPLUS hands out each entry together with its attributes. Every entry so given is a look-up
+ * that the kernel will have to forget; entries that do not fit any more, or whose reply never
+ * arrived, are none.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "mount/session.h"
+
+#define DOTS       2          /* "." and ".." come first */
+#define NO_INO     0xffffffff /* what libfuse takes for "not known" */
+#define BUFFER_MAX (1 << 20)
+
+/* One reply being put together. */
+struct page {
+    fuse_req_t req;
+    char *buf;
+    size_t size, used;
+    bool plus;
+    fuse_ino_t *given; /* plus: the nodes handed out in it */
+    size_t given_count;
+};
+
+#define PLUS_ENTRY_MIN 128 /* no entry of READDIRPLUS is as short as that */
+
+static int page_init(struct page *p, fuse_req_t req, size_t size, bool plus)
+{
+    if (size > BUFFER_MAX)
+        size = BUFFER_MAX;
+    *p = (struct page){.req = req, .size = size, .plus = plus};
+    p->buf = malloc(size + 1);
+    p->given = plus ? malloc((size / PLUS_ENTRY_MIN + 1) * sizeof(*p->given)) : NULL;
+    return p->buf && (p->given || !plus) ? 0 : -ENOMEM;
+}
+
+static void page_done(struct page *p)
+{
+    free(p->buf);
+    free(p->given);
+}
+
+void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+    struct mount *m = call_of(req, UPCALL_OPENDIR);
+    struct handle *handle;
+    int rc = handle_new(&m->handles, NULL, &handle);
+    if (rc < 0)
+        return reply_error(req, rc);
+
+    fi->fh = (uintptr_t)handle;
+    if (fuse_reply_open(req, fi) < 0)
+        handle_free(&m->handles, handle);
+}
+
+void op_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+    struct mount *m = call_of(req, UPCALL_RELEASEDIR);
+    handle_free(&m->handles, handle_of(fi));
+    fuse_reply_err(req, 0);
+}
+
+/* Appends one entry; false: no room. */
+static bool page_add(struct page *p, const char *name, const struct fuse_entry_param *entry,
+                     off_t next)
+{
+    size_t left = p->size - p->used, need;
+    if (p->plus)
+        need = fuse_add_direntry_plus(p->req, p->buf + p->used, left, name, entry, next);
+    else
+        need = fuse_add_direntry(p->req, p->buf + p->used, left, name, &entry->attr, next);
+    if (need > left)
+        return false;
+    p->used += need;
+    return true;
+}
+
+/* Whether an entry of this name would still fit. */
+static bool page_has_room(const struct page *p, const char *name)
+{
+    size_t need = p->plus ? fuse_add_direntry_plus(p->req, NULL, 0, name, NULL, 0)
+                          : fuse_add_direntry(p->req, NULL, 0, name, NULL, 0);
+    return need <= p->size - p->used;
+}
+
+static bool add_dot(struct page *p, off_t index, fuse_ino_t ino)
+{
+    /* Without a node number the kernel takes no look-up and no attributes from the entry. */
+    struct fuse_entry_param entry = {
+        .attr = {.st_ino = index == 0 ? ino : NO_INO, .st_mode = S_IFDIR},
+    };
+    return page_add(p, index == 0 ? "." : "..", &entry, index + 1);
+}
+
+/* 1: added, 0: no room, or a negative errno. */
+static int add_entry(struct mount *m, struct page *p, struct share_listing *l, size_t i)
+{
+    char name[SHARE_NAME_MAX];
+    const struct file_attr *attr = share_listing_entry(l, i, name);
+    if (!page_has_room(p, name))
+        return 0;
+
+    struct fuse_entry_param entry = {0};
+    if (p->plus) {
+        struct share_entry found = {0};
+        int rc = share_listing_adopt(m->share, l, i, &found);
+        if (rc == 0)
+            rc = enter_entry(m, &found, &entry);
+        if (rc < 0)
+            return rc;
+        p->given[p->given_count++] = entry.ino;
+    } else {
+        attr_to_stat(&m->rules, attr, attr->id ? attr->id : NO_INO, &entry.attr);
+    }
+    return page_add(p, name, &entry, (off_t)(i + DOTS + 1));
+}
+
+/* Fills the page from the stream's place `off` on. */
+static int fill(struct mount *m, struct page *p, fuse_ino_t ino, struct share_listing *l, off_t off)
+{
+    size_t count = share_listing_count(l);
+    for (size_t at = (size_t)off; at < count + DOTS; at++) {
+        int rc = at < DOTS ? add_dot(p, (off_t)at, ino) : add_entry(m, p, l, at - DOTS);
+        if (rc < 0 && p->used == 0)
+            return rc; /* after other entries: those first, the error comes with the next call */
+        if (rc <= 0)
+            break;
+    }
+    return 0;
+}
+
+static void readdir_common(struct mount *m, fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
+                           struct handle *handle, bool plus)
+{
+    struct node *node = nodes_get(&m->nodes, ino);
+    if (!node)
+        return reply_error(req, -ESTALE);
+    if (off < 0)
+        return reply_error(req, -EINVAL);
+    struct page page;
+    int rc = page_init(&page, req, size, plus);
+    if (rc < 0)
+        goto out;
+
+    pthread_mutex_lock(&handle->lock);
+    if (off == 0 || !handle->listing) {
+        struct share_listing *fresh;
+        rc = share_list(m->share, node->share, &fresh, NULL);
+        if (rc == 0) {
+            if (handle->listing)
+                share_listing_free(m->share, handle->listing);
+            handle->listing = fresh;
+        }
+    }
+    if (rc == 0)
+        rc = fill(m, &page, ino, handle->listing, off);
+    pthread_mutex_unlock(&handle->lock);
+
+out:
+    if (rc < 0)
+        reply_error(req, rc);
+    if (rc < 0 || fuse_reply_buf(req, page.buf, page.used) < 0)
+        for (size_t i = 0; i < page.given_count; i++)
+            nodes_forget(&m->nodes, page.given[i], 1);
+    page_done(&page);
+}
+
+void op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
+{
+    struct mount *m = call_of(req, UPCALL_READDIR);
+    readdir_common(m, req, ino, size, off, handle_of(fi), false);
+}
+
+void op_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
+                    struct fuse_file_info *fi)
+{
+    struct mount *m = call_of(req, UPCALL_READDIRPLUS);
+    readdir_common(m, req, ino, size, off, handle_of(fi), true);
+}

@@ -1,0 +1,69 @@
+/*
+ * Files: open, read, release.
+ *
+ * The kernel keeps a file's pages between opens only if the open says so, and may be told so only
+ * if they are of the file as it is now: the open's own attributes are held against those of the
+ * node's last open. Within one open the kernel checks by itself, with every attribute reply. Where
+ * the pages are known to reach to the end of the file, the small file's content need not come with
+ * the open.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+
+#include "mount/session.h"
+
+void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+    struct mount *m = call_of(req, UPCALL_OPEN);
+    struct node *node = nodes_get(&m->nodes, ino);
+    if (!node)
+        return reply_error(req, -ESTALE);
+    if ((fi->flags & O_ACCMODE) != O_RDONLY || fi->flags & O_TRUNC)
+        return reply_error(req, -EROFS);
+
+    bool want_data = !(m->kernel_cache && nodes_pages_whole(&m->nodes, node));
+    struct share_file *file;
+    struct share_entry entry;
+    int rc = share_open(m->share, node->share, want_data, &file, &entry, NULL);
+    if (rc < 0)
+        return reply_error(req, rc);
+    struct handle *handle;
+    rc = handle_new(&m->handles, file, &handle);
+    if (rc < 0)
+        return reply_error(req, rc);
+
+    bool same = nodes_pages_keep(&m->nodes, node, entry.attr.written, entry.attr.size);
+    fi->keep_cache = m->kernel_cache && same;
+    fi->noflush = 1; /* there is nothing to flush: opened for reading */
+    fi->fh = (uintptr_t)handle;
+    if (fuse_reply_open(req, fi) < 0)
+        handle_free(&m->handles, handle); /* the caller is gone, no release will come */
+}
+
+void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)
+{
+    struct mount *m = call_of(req, UPCALL_READ);
+    struct node *node = nodes_get(&m->nodes, ino);
+    if (!node)
+        return reply_error(req, -ESTALE);
+    char *buf = malloc(size ? size : 1);
+    if (!buf)
+        return reply_error(req, -ENOMEM);
+
+    int64_t n = share_read(m->share, handle_of(fi)->file, buf, size, (uint64_t)off, NULL);
+    if (n < 0) {
+        reply_error(req, (int)n);
+    } else {
+        nodes_pages_read(&m->nodes, node, (uint64_t)off + (uint64_t)n);
+        fuse_reply_buf(req, buf, (size_t)n);
+    }
+    free(buf);
+}
+
+void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
+{
+    struct mount *m = call_of(req, UPCALL_RELEASE);
+    handle_free(&m->handles, handle_of(fi));
+    fuse_reply_err(req, 0);
+}

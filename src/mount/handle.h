@@ -1,0 +1,44 @@
+/*
+ * What programs have open on a mount: one handle per open file and open directory. The kernel keeps
+ * the handle's address between open and release.
+ *
+ * All handles stand in one list, because a release does not always come: a file system that is
+ * taken away under its users ends without one, and what they had open must still be given back to
+ * share/.
+ */
+#ifndef LARDER_MOUNT_HANDLE_H
+#define LARDER_MOUNT_HANDLE_H
+
+#include <pthread.h>
+
+#include "base/list.h"
+#include "mount/fuse.h"
+#include "share/share.h"
+
+struct handle {
+    struct list link;        /* protected by handles->lock */
+    struct share_file *file; /* an open file; NULL in a directory's handle. Constant */
+    pthread_mutex_t lock;    /* one reader of a directory stream at a time */
+    struct share_listing *listing; /* an open directory; NULL until first read; protected by lock */
+};
+
+struct handles {
+    pthread_mutex_t lock; /* a leaf */
+    struct share *share;  /* borrowed */
+    struct list all;      /* protected by lock */
+};
+
+void handles_init(struct handles *h, struct share *share);
+void handles_done(struct handles *h); /* closes what is still open */
+
+/* Takes `file` over (NULL for a directory), also on failure. -ENOMEM. */
+int handle_new(struct handles *h, struct share_file *file, struct handle **ret);
+void handle_free(struct handles *h, struct handle *handle);
+
+/* The handle behind `fh`, which the kernel carries as a number. */
+static inline struct handle *handle_of(const struct fuse_file_info *fi)
+{
+    return (struct handle *)(uintptr_t)fi->fh;
+}
+
+#endif

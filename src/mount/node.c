@@ -1,0 +1,147 @@
+/*
+ * The table of nodes (node.h): one hash by number, one lock.
+ *
+ * Look-ups and forgets of one node may run at the same time. Whichever comes first, the counts add
+ * up: where the forget empties the node just before it is handed out again, the table gets a new
+ * node with the same number, since the number is the share_node's own.
+ */
+#include "mount/node.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "base/list.h"
+
+#define FIRST_ID 2 /* of serial 0; below it are none and the root */
+
+static struct node *find(const struct nodes *n, uint64_t id)
+{
+    for (struct hash_node *h = hash_first(&n->by_id, hash_u64(id)); h; h = hash_next(h)) {
+        struct node *node = container_of(h, struct node, by_id);
+        if (node->id == id)
+            return node;
+    }
+    return NULL;
+}
+
+int nodes_init(struct nodes *n, struct share *share, struct share_node *root)
+{
+    *n = (struct nodes){.share = share};
+    n->root = (struct node){.id = FUSE_ROOT_ID, .share = root, .lookups = 1};
+    hash_init(&n->by_id);
+    if (hash_add(&n->by_id, &n->root.by_id, hash_u64(FUSE_ROOT_ID)) < 0) {
+        share_node_unref(share, root);
+        return -ENOMEM;
+    }
+    pthread_mutex_init(&n->lock, NULL);
+    return 0;
+}
+
+void nodes_done(struct nodes *n)
+{
+    struct hash_node *next = hash_each(&n->by_id, NULL);
+    while (next) {
+        struct node *node = container_of(next, struct node, by_id);
+        next = hash_each(&n->by_id, next);
+        share_node_unref(n->share, node->share);
+        if (node != &n->root)
+            free(node);
+    }
+    hash_done(&n->by_id);
+    pthread_mutex_destroy(&n->lock);
+}
+
+struct node *nodes_get(struct nodes *n, fuse_ino_t id)
+{
+    pthread_mutex_lock(&n->lock);
+    struct node *node = find(n, id);
+    pthread_mutex_unlock(&n->lock);
+    return node;
+}
+
+int nodes_enter(struct nodes *n, struct share_node *share, fuse_ino_t *ret_id)
+{
+    uint64_t id = share_node_serial(share) + FIRST_ID;
+
+    pthread_mutex_lock(&n->lock);
+    struct node *node = find(n, id);
+    bool known = node;
+    if (!known) {
+        node = malloc(sizeof(*node));
+        if (node) {
+            *node = (struct node){.id = id, .share = share};
+            if (hash_add(&n->by_id, &node->by_id, hash_u64(id)) < 0) {
+                free(node);
+                node = NULL;
+            }
+        }
+    }
+    if (node)
+        node->lookups++;
+    pthread_mutex_unlock(&n->lock);
+
+    if (known || !node)
+        share_node_unref(n->share, share);
+    if (!node)
+        return -ENOMEM;
+    *ret_id = id;
+    return 0;
+}
+
+void nodes_forget(struct nodes *n, fuse_ino_t id, uint64_t lookups)
+{
+    if (id == FUSE_ROOT_ID)
+        return;
+
+    struct node *gone = NULL;
+    pthread_mutex_lock(&n->lock);
+    struct node *node = find(n, id);
+    if (node) {
+        node->lookups -= lookups < node->lookups ? lookups : node->lookups;
+        if (node->lookups == 0) {
+            hash_del(&n->by_id, &node->by_id);
+            gone = node;
+        }
+    }
+    pthread_mutex_unlock(&n->lock);
+
+    if (gone) {
+        share_node_unref(n->share, gone->share);
+        free(gone);
+    }
+}
+
+size_t nodes_count(struct nodes *n)
+{
+    pthread_mutex_lock(&n->lock);
+    size_t count = n->by_id.count - 1;
+    pthread_mutex_unlock(&n->lock);
+    return count;
+}
+
+bool nodes_pages_whole(struct nodes *n, const struct node *node)
+{
+    pthread_mutex_lock(&n->lock);
+    bool whole = node->pages.known && node->pages.to_the_end;
+    pthread_mutex_unlock(&n->lock);
+    return whole;
+}
+
+bool nodes_pages_keep(struct nodes *n, struct node *node, uint64_t written, uint64_t size)
+{
+    pthread_mutex_lock(&n->lock);
+    struct node_pages *p = &node->pages;
+    bool same = p->known && p->written == written && p->size == size;
+    if (!same)
+        *p = (struct node_pages){.known = true, .written = written, .size = size};
+    pthread_mutex_unlock(&n->lock);
+    return same;
+}
+
+void nodes_pages_read(struct nodes *n, struct node *node, uint64_t end)
+{
+    pthread_mutex_lock(&n->lock);
+    if (node->pages.known && end >= node->pages.size)
+        node->pages.to_the_end = true;
+    pthread_mutex_unlock(&n->lock);
+}

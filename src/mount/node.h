@@ -1,0 +1,67 @@
+/*
+ * What the kernel knows: node numbers, and how often each was handed out.
+ *
+ * A node is a share_node that the kernel has at least one look-up on; the table holds one reference
+ * to it. The node number is the share_node's serial number (plus 2: 1 is the root, 0 means none).
+ * Serials are never reused, so a number that the kernel kept too long finds nothing instead of
+ * somebody else's file, and the generation that FUSE asks for beside it is always 0.
+ *
+ * A `struct node *` stays valid while the call that it was got for is answered: the kernel forgets
+ * no node with a call in flight. The lock is a leaf; share/ is not called under it.
+ */
+#ifndef LARDER_MOUNT_NODE_H
+#define LARDER_MOUNT_NODE_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/hash.h"
+#include "mount/fuse.h"
+#include "share/share.h"
+
+/* The state of a file that the kernel's pages of it belong to. */
+struct node_pages {
+    bool known;       /* the file was opened before, in this state: */
+    uint64_t written; /* FILETIME */
+    uint64_t size;
+    bool to_the_end;  /* its last byte has been read since */
+};
+
+struct node {
+    struct hash_node by_id;   /* protected by nodes->lock */
+    uint64_t id;              /* constant */
+    struct share_node *share; /* constant; one reference */
+    uint64_t lookups;         /* protected by nodes->lock */
+    struct node_pages pages;  /* protected by nodes->lock */
+};
+
+struct nodes {
+    pthread_mutex_t lock;
+    struct share *share; /* borrowed */
+    struct hash by_id;   /* protected by lock */
+    struct node root;    /* in the table for good */
+};
+
+/* Takes the reference `root` over, also on failure. -ENOMEM. */
+int nodes_init(struct nodes *n, struct share *share, struct share_node *root);
+/* Drops every reference, whatever the kernel still holds. */
+void nodes_done(struct nodes *n);
+
+/* NULL: not a number that the kernel holds. */
+struct node *nodes_get(struct nodes *n, fuse_ino_t id);
+
+/* One more look-up of the node; takes the reference over, also on failure. -ENOMEM. */
+int nodes_enter(struct nodes *n, struct share_node *share, fuse_ino_t *ret_id);
+void nodes_forget(struct nodes *n, fuse_ino_t id, uint64_t lookups);
+size_t nodes_count(struct nodes *n); /* without the root */
+
+/* Whether an open may expect the whole file in the kernel's pages already. */
+bool nodes_pages_whole(struct nodes *n, const struct node *node);
+/* An open found the file in this state. Returns whether the kernel's pages are of the same state,
+ * and remembers it. */
+bool nodes_pages_keep(struct nodes *n, struct node *node, uint64_t written, uint64_t size);
+/* The kernel got the bytes up to `end`. */
+void nodes_pages_read(struct nodes *n, struct node *node, uint64_t end);
+
+#endif

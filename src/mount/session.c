@@ -1,0 +1,315 @@
+/*
+ * A mount from mount_start to mount_free: the session with the kernel.
+ *
+ * libfuse gets a short list of options of ours; everything else that users write after -o is
+ * understood before it comes here. Its loop runs the handlers of ops.c on up to max_threads
+ * threads, which are made when all are busy and then kept.
+ *
+ * Two things are done beside libfuse. Before version 3.17 it offers parallel directory operations
+ * but does not ask the kernel for them, so that every look-up of a directory would wait for the one
+ * before: the bit is put into the INIT reply on its way out. And its loop cannot be woken from
+ * outside: fuse_session_exit() sets a flag that is looked at after the next request. mount_stop
+ * makes one: it asks the kernel for pages of the root directory, of which there are none, and the
+ * reply to that is a request like any other.
+ */
+#include <errno.h>
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+#include "base/log.h"
+#include "mount/control.h"
+#include "mount/mount.h"
+#include "mount/place.h"
+#include "mount/session.h"
+#include "mount/watchdog.h"
+
+void mount_options_init(struct mount_options *o)
+{
+    *o = (struct mount_options){
+        .uid = getuid(),
+        .gid = getgid(),
+        .file_mode = 0755,
+        .dir_mode = 0755,
+        .max_threads = 64,
+    };
+}
+
+int mount_check(const char *mountpoint, struct error *err)
+{
+    struct place at;
+    if (place_find(mountpoint, &at) == 0 && strcmp(at.type, MOUNT_FS_TYPE) == 0)
+        return error_set(err, -EBUSY, 0,
+                         "%s is a mount of larder already; `larder umount %s` first", mountpoint,
+                         mountpoint);
+    struct stat st;
+    if (stat(mountpoint, &st) < 0)
+        return error_set(err, -errno, 0, "mount point %s: %s", mountpoint, strerror(errno));
+    if (!S_ISDIR(st.st_mode))
+        return error_set(err, -ENOTDIR, 0, "mount point %s is not a directory", mountpoint);
+    return 0;
+}
+
+/* ---- what libfuse says ---- */
+
+static _Thread_local char fuse_said[256]; /* the last line of this thread */
+
+static void take_fuse_log(enum fuse_log_level level, const char *format, va_list args)
+{
+    vsnprintf(fuse_said, sizeof(fuse_said), format, args);
+    fuse_said[strcspn(fuse_said, "\n")] = '\0';
+    if (level > FUSE_LOG_ERR)
+        log_line(LOG_DETAIL, "%s", fuse_said);
+}
+
+/* ---- the session ---- */
+
+/* -o's value: `,` and `\` in a name must not end it. */
+static int append_escaped(char *out, size_t cap, size_t *at, const char *name)
+{
+    for (; *name; name++) {
+        if (*at + 3 > cap)
+            return -ENAMETOOLONG;
+        if (*name == ',' || *name == '\\')
+            out[(*at)++] = '\\';
+        out[(*at)++] = *name;
+    }
+    out[*at] = '\0';
+    return 0;
+}
+
+static int session_new(struct mount *m, const struct mount_options *o, struct error *err)
+{
+    char list[PATH_MAX];
+    size_t at = (size_t)snprintf(list, sizeof(list), "subtype=larder%s%s,fsname=",
+                                 o->allow_other ? ",allow_other,default_permissions" : "",
+                                 o->noexec ? ",noexec" : "");
+    if (append_escaped(list, sizeof(list), &at, o->fsname) < 0)
+        return error_set(err, -ENAMETOOLONG, 0, "the name of the share is too long");
+
+    char *argv[] = {(char *)"larder", (char *)"-o", list, NULL};
+    struct fuse_args args = FUSE_ARGS_INIT(3, argv);
+    fuse_said[0] = '\0';
+    m->session = fuse_session_new(&args, &mount_ops, sizeof(mount_ops), m);
+    fuse_opt_free_args(&args);
+    if (!m->session)
+        return error_set(err, -EINVAL, 0, "FUSE session: %s", fuse_said);
+    return 0;
+}
+
+#define FUSE_INIT_FLAGS_WORD    3 /* of struct fuse_init_out, in 32-bit words */
+#define FUSE_PARALLEL_DIROPS_IN (1u << 18)
+
+/* The first reply on a session is INIT's: {major 7, minor, max_readahead, flags, ...}. */
+static ssize_t write_reply(int fd, struct iovec *iov, int count, void *user)
+{
+    struct mount *m = user;
+    if (!atomic_load_explicit(&m->init_answered, memory_order_relaxed) &&
+        !atomic_exchange(&m->init_answered, true)) {
+        uint32_t *init = count == 2 && iov[1].iov_len >= 24 ? iov[1].iov_base : NULL;
+        if (init && init[0] == 7)
+            init[FUSE_INIT_FLAGS_WORD] |= FUSE_PARALLEL_DIROPS_IN;
+    }
+    return writev(fd, iov, count);
+}
+
+static ssize_t read_request(int fd, void *buf, size_t len, void *user)
+{
+    return read(fd, buf, len);
+}
+
+static int session_mount(struct mount *m, const struct mount_options *o, struct error *err)
+{
+    errno = 0;
+    fuse_said[0] = '\0';
+    if (fuse_session_mount(m->session, m->mountpoint) < 0) {
+        int code = errno ? errno : EIO;
+        return error_set(err, -code, 0, "mounting on %s: %s%s", m->mountpoint,
+                         fuse_said[0] ? fuse_said : strerror(code),
+                         o->allow_other && geteuid() != 0
+                             ? " (allow_other needs user_allow_other in /etc/fuse.conf)"
+                             : "");
+    }
+    if (fuse_version() < FUSE_MAKE_VERSION(3, 17)) {
+        struct fuse_custom_io io = {.writev = write_reply, .read = read_request};
+        int rc = fuse_session_custom_io(m->session, &io, fuse_session_fd(m->session));
+        if (rc < 0)
+            return error_set(err, rc, 0, "FUSE session: %s", strerror(-rc));
+    }
+    struct place at;
+    int rc = place_find(m->mountpoint, &at);
+    if (rc < 0)
+        return error_set(err, rc, 0, "%s is not in the table of mounts: %s", m->mountpoint,
+                         strerror(-rc));
+    memcpy(m->device, at.device, sizeof(m->device));
+    return 0;
+}
+
+/* ---- what the control thread does for the mount ---- */
+
+static json_t *answer(void *user, const char *request)
+{
+    struct mount *m = user;
+    if (strcmp(request, "stats") != 0)
+        return NULL;
+
+    json_t *upcalls = json_object();
+    for (int u = 0; u < UPCALLS; u++)
+        json_object_set_new(upcalls, upcall_name((enum upcall)u),
+                            json_integer((json_int_t)atomic_load(&m->upcalls[u])));
+    json_t *mount =
+        json_pack("{s:s, s:b, s:I, s:o}", "path", m->mountpoint, "kernel_cache", m->kernel_cache,
+                  "nodes", (json_int_t)nodes_count(&m->nodes), "upcalls", upcalls);
+    json_t *all = share_stats(m->share);
+    json_object_set_new(all, "mount", mount);
+    return all;
+}
+
+static void warn(void *user, const char *text)
+{
+    log_line(LOG_WARN, "%s", text);
+}
+
+static void tick(void *user)
+{
+    struct mount *m = user;
+    struct error why;
+    share_check_caches(m->share, warn, NULL);
+    if (!m->lost && share_lost(m->share, &why)) {
+        m->lost = true;
+        log_line(LOG_ERROR, "%s: the server is gone: %s", m->mountpoint, why.text);
+    }
+}
+
+static void stop(void *user)
+{
+    struct mount *m = user;
+    fuse_session_exit(m->session);
+    /* The reply wakes one worker, which sees the flag and ends the loop. Fails only where there is
+     * nothing to wake: before INIT, which is a request itself, or after an unmount. */
+    fuse_lowlevel_notify_retrieve(m->session, FUSE_ROOT_ID, 0, 0, NULL);
+}
+
+static int control_begin(struct mount *m, struct error *err)
+{
+    struct control_calls calls = {.answer = answer, .tick = tick, .stop = stop, .user = m};
+    struct error warning;
+    int rc = control_start(m->device, &calls, &m->control, &warning, err);
+    if (rc == 0 && warning.code)
+        log_line(LOG_WARN, "%s: `larder stats` will not work: %s", m->mountpoint, warning.text);
+    return rc;
+}
+
+/* ---- beginning and end ---- */
+
+/* Whether the directory of the share at which the mount starts is there. The share's own root is:
+ * the server has let us connect to it. */
+static int check_root(struct share *share, struct error *err)
+{
+    const char *path = share_get_options(share)->path;
+    if (!path || !*path)
+        return 0;
+    struct share_entry found;
+    int rc = share_getattr(share, share_root(share), &found, err);
+    if (rc == 0 && !file_attr_is_dir(&found.attr))
+        rc = error_set(err, -ENOTDIR, 0, "%s in the share is not a directory", path);
+    return rc;
+}
+
+static struct mount *mount_new(struct share *share, const struct mount_options *o, struct error *err)
+{
+    if (check_root(share, err) < 0)
+        return NULL;
+    struct share_node *root = share_root(share);
+    share_node_ref(share, root);
+    struct mount *m = calloc(1, sizeof(*m));
+    if (!m) {
+        share_node_unref(share, root);
+        error_set(err, -ENOMEM, 0, "out of memory");
+        return NULL;
+    }
+    m->share = share;
+    m->max_threads = o->max_threads;
+    m->kernel_cache = share_get_options(share)->settings.kernel_cache;
+    m->rules = (struct attr_rules){o->uid, o->gid, o->file_mode, o->dir_mode};
+    if (nodes_init(&m->nodes, share, root) < 0) {
+        free(m);
+        error_set(err, -ENOMEM, 0, "out of memory");
+        return NULL;
+    }
+    handles_init(&m->handles, share);
+    pthread_mutex_init(&m->statfs_lock, NULL);
+    return m;
+}
+
+int mount_start(struct share *share, const struct mount_options *options, struct mount **ret,
+                struct error *err)
+{
+    struct error failed = {0};
+    int rc = mount_check(options->mountpoint, err);
+    if (rc < 0)
+        return rc;
+    fuse_set_log_func(take_fuse_log);
+
+    struct mount *m = mount_new(share, options, &failed);
+    if (!m)
+        goto fail;
+    m->mountpoint = realpath(options->mountpoint, NULL);
+    if (!m->mountpoint)
+        error_set(&failed, -errno, 0, "mount point %s: %s", options->mountpoint, strerror(errno));
+    if (failed.code || session_new(m, options, &failed) < 0 ||
+        session_mount(m, options, &failed) < 0 || control_begin(m, &failed) < 0)
+        goto fail;
+    m->watchdog = watchdog_start(m->device[1]);
+    if (!m->watchdog)
+        log_line(LOG_DETAIL, "no watchdog: /sys/fs/fuse/connections is not mounted");
+    *ret = m;
+    return 0;
+
+fail:
+    mount_free(m);
+    if (err)
+        *err = failed;
+    return failed.code;
+}
+
+int mount_loop(struct mount *m)
+{
+    struct fuse_loop_config *config = fuse_loop_cfg_create();
+    if (!config)
+        return -ENOMEM;
+    fuse_loop_cfg_set_clone_fd(config, 0);
+    fuse_loop_cfg_set_max_threads(config, m->max_threads);
+    fuse_loop_cfg_set_idle_threads(config, m->max_threads);
+    int rc = fuse_session_loop_mt(m->session, config);
+    fuse_loop_cfg_destroy(config);
+    return rc < 0 ? rc : 0; /* positive: ended by fuse_session_exit */
+}
+
+void mount_stop(struct mount *m)
+{
+    control_wake_stop(m->control);
+}
+
+struct mount *mount_free(struct mount *m)
+{
+    if (!m)
+        return NULL;
+    m->watchdog = watchdog_free(m->watchdog);
+    if (m->session)
+        fuse_session_unmount(m->session);
+    m->control = control_free(m->control);
+    if (m->session)
+        fuse_session_destroy(m->session);
+    handles_done(&m->handles);
+    nodes_done(&m->nodes);
+    pthread_mutex_destroy(&m->statfs_lock);
+    free(m->mountpoint);
+    free(m);
+    return NULL;
+}
