@@ -1,0 +1,490 @@
+/*
+ * The scripted server's answers.
+ *
+ * Each request of a frame is counted, the script's rules are gathered into one outcome, the
+ * command's handler writes the body of a reply behind room for a header, and the header is put in
+ * front when the status is known. Replies to one frame go into one frame, as requests came, until
+ * something says otherwise: a rule, or an interim response, which always travels alone.
+ */
+#include "base/ntstatus.h"
+#include "internal.h"
+
+/* What the elements of one frame share. */
+struct exchange {
+    struct server *s;
+    struct server_conn *c;
+    struct server_script script;
+    bool compound;
+    struct wire_file_id file_id; /* of the element before, for related ones */
+    uint32_t failed; /* status of a CREATE that failed, for the related ones behind it */
+    const struct wire_header *request;
+    struct wire_header reply;
+};
+
+/* ---- rules ---- */
+
+struct outcome {
+    bool silent, interim, own_frame, granted;
+    bool bad_protocol, bad_signature;
+    uint32_t fail; /* 0: not */
+    uint16_t grant;
+    uint64_t message_id_off;
+    size_t hang_up_after; /* SIZE_MAX: not */
+    uint64_t length;
+    size_t random;
+};
+
+static void apply(const struct server_rule *rule, struct outcome *o)
+{
+    switch (rule->action) {
+    case SERVER_FAIL:
+        o->fail = (uint32_t)rule->value;
+        break;
+    case SERVER_SILENT:
+        o->silent = true;
+        break;
+    case SERVER_INTERIM:
+        o->interim = true;
+        break;
+    case SERVER_OWN_FRAME:
+        o->own_frame = true;
+        break;
+    case SERVER_GRANT:
+        o->granted = true;
+        o->grant = (uint16_t)rule->value;
+        break;
+    case SERVER_HANG_UP:
+        o->hang_up_after = (size_t)rule->value;
+        break;
+    case SERVER_BAD_PROTOCOL:
+        o->bad_protocol = true;
+        break;
+    case SERVER_BAD_MESSAGE_ID:
+        o->message_id_off = rule->value;
+        break;
+    case SERVER_BAD_SIGNATURE:
+        o->bad_signature = true;
+        break;
+    case SERVER_BAD_LENGTH:
+        o->length = rule->value;
+        break;
+    case SERVER_RANDOM:
+        o->random = (size_t)rule->value;
+        break;
+    }
+}
+
+/* Counts the request and says what is to happen to its reply. */
+static struct outcome judge(struct exchange *x, bool behind)
+{
+    struct server *s = x->s;
+    uint16_t command = x->request->command;
+    struct outcome o = {.hang_up_after = SIZE_MAX};
+
+    pthread_mutex_lock(&s->lock);
+    unsigned all = ++s->counts[SMB2_COMMANDS];
+    unsigned nth = command < SMB2_COMMANDS ? ++s->counts[command] : 0;
+    pthread_mutex_unlock(&s->lock);
+
+    for (size_t i = 0; i < x->script.rule_count; i++) {
+        const struct server_rule *rule = &x->script.rules[i];
+        if (rule->command != SERVER_ANY && rule->command != command)
+            continue;
+        if (rule->nth && rule->nth != (rule->command == SERVER_ANY ? all : nth))
+            continue;
+        if (rule->where == SERVER_IN_COMPOUND && !x->compound)
+            continue;
+        if (rule->where == SERVER_BEHIND && !behind)
+            continue;
+        apply(rule, &o);
+    }
+    return o;
+}
+
+/* ---- handlers: the body of a reply behind the header's room; the status ---- */
+
+#define REFUSED                                                                                    \
+    ((uint32_t)STATUS_INVALID_PARAMETER) /* also what real servers say to bad layouts              \
+                                          */
+
+static uint32_t negotiate(struct exchange *x, struct rd msg, struct wr *w)
+{
+    struct wire_negotiate_request q;
+    struct wire_negotiate_response r = {
+        .security_mode = SMB2_NEGOTIATE_SIGNING_ENABLED,
+        .dialect = x->script.dialect,
+        .server_guid = "scripted server",
+        .capabilities = x->script.dialect > SMB2_DIALECT_202 ? SMB2_GLOBAL_CAP_LARGE_MTU : 0,
+        .max_transact = x->script.max_transact,
+        .max_read = x->script.max_read,
+        .max_write = x->script.max_transact,
+    };
+    if (wire_negotiate_request_decode(msg, &q) < 0)
+        return REFUSED;
+    if (r.dialect == SMB2_DIALECT_311) {
+        r.contexts.preauth_count = 1;
+        r.contexts.preauth[0] = SMB2_PREAUTH_SHA512;
+        r.contexts.salt_len = 32;
+    }
+    for (uint16_t i = 0; i < q.dialect_count; i++) {
+        if (q.dialect[i] == r.dialect) {
+            wire_negotiate_response_encode(w, &r);
+            return STATUS_SUCCESS;
+        }
+    }
+    return (uint32_t)STATUS_NOT_SUPPORTED;
+}
+
+static uint32_t session_setup(struct exchange *x, struct rd msg, struct wr *w)
+{
+    struct wire_session_setup_request q;
+    struct wire_session_setup_response r = {.session_flags = SMB2_SESSION_FLAG_IS_GUEST};
+    if (wire_session_setup_request_decode(msg, &q) < 0)
+        return REFUSED;
+    if (!x->c->session_id)
+        x->c->session_id = ++x->s->serial;
+    x->reply.session_id = x->c->session_id;
+    wire_session_setup_response_encode(w, &r);
+    return STATUS_SUCCESS;
+}
+
+static uint32_t logoff(struct exchange *x, struct rd msg, struct wr *w)
+{
+    if (wire_empty_decode(msg) < 0)
+        return REFUSED;
+    server_open_close_all(x->s, x->c);
+    x->c->session_id = 0;
+    x->c->tree_id = 0;
+    wire_empty_encode(w);
+    return STATUS_SUCCESS;
+}
+
+static uint32_t tree_connect(struct exchange *x, struct rd msg, struct wr *w)
+{
+    struct wire_tree_connect_request q;
+    struct wire_tree_connect_response r = {
+        .share_type = SMB2_SHARE_TYPE_DISK, .maximal_access = 0x001200a9, /* read and execute */
+    };
+    if (wire_tree_connect_request_decode(msg, &q) < 0)
+        return REFUSED;
+    if (!x->c->tree_id)
+        x->c->tree_id = (uint32_t)++x->s->serial;
+    x->reply.tree_id = x->c->tree_id;
+    wire_tree_connect_response_encode(w, &r);
+    return STATUS_SUCCESS;
+}
+
+static uint32_t tree_disconnect(struct exchange *x, struct rd msg, struct wr *w)
+{
+    if (wire_empty_decode(msg) < 0)
+        return REFUSED;
+    server_open_close_all(x->s, x->c);
+    x->c->tree_id = 0;
+    wire_empty_encode(w);
+    return STATUS_SUCCESS;
+}
+
+static uint32_t echo(struct exchange *x, struct rd msg, struct wr *w)
+{
+    if (wire_empty_decode(msg) < 0)
+        return REFUSED;
+    wire_empty_encode(w);
+    return STATUS_SUCCESS;
+}
+
+/* QFid is the one create context that is answered (2.2.14.2.9): the file's id, twice 8 bytes and a
+ * rest. */
+static struct rd create_contexts(struct rd asked, uint64_t file_id, uint8_t *buf, size_t cap)
+{
+    struct wire_create_context c;
+    struct wr w = wr_init(buf, cap);
+    while (wire_create_context_next(&asked, &c) == 1) {
+        if (c.name.len != 4 || memcmp(c.name.base, "QFid", 4) != 0)
+            continue;
+        uint8_t data[32];
+        struct wr id = wr_init(data, sizeof(data));
+        wr_u64(&id, file_id);
+        wr_zero(&id, sizeof(data) - id.pos);
+        wire_create_context_encode(&w, "QFid", data, sizeof(data), true);
+        break;
+    }
+    return rd_init(buf, w.pos);
+}
+
+static uint32_t create(struct exchange *x, struct rd msg, struct wr *w)
+{
+    struct wire_create_request q;
+    struct wire_create_response r = {.create_action = 1};
+    uint8_t contexts[128];
+    int node;
+    if (wire_create_request_decode(msg, &q) < 0)
+        return REFUSED;
+    if (q.disposition != FILE_OPEN && q.disposition != FILE_OPEN_IF)
+        return (uint32_t)STATUS_ACCESS_DENIED;
+    uint32_t status = server_find(&x->script, q.name, &node);
+    if (status)
+        return status;
+    r.attr = server_attr(&x->script, node);
+    if (q.options & FILE_DIRECTORY_FILE && !file_attr_is_dir(&r.attr))
+        return (uint32_t)STATUS_NOT_A_DIRECTORY;
+    if (q.options & FILE_NON_DIRECTORY_FILE && file_attr_is_dir(&r.attr))
+        return (uint32_t)STATUS_FILE_IS_A_DIRECTORY;
+
+    struct server_open *o = server_open_new(x->s, x->c, node);
+    if (!o)
+        return (uint32_t)STATUS_INSUFFICIENT_RESOURCES;
+    r.file_id = x->file_id = server_open_id(x->s, o);
+    r.contexts = create_contexts(q.contexts, r.attr.id, contexts, sizeof(contexts));
+    wire_create_response_encode(w, &r);
+    return STATUS_SUCCESS;
+}
+
+/* The open that a request means, and from now on what its related ones mean. */
+static struct server_open *open_of(struct exchange *x, struct wire_file_id id)
+{
+    if (x->request->flags & SMB2_FLAGS_RELATED_OPERATIONS && id.persistent == UINT64_MAX &&
+        id.volatile_ == UINT64_MAX)
+        id = x->file_id;
+    x->file_id = id;
+    return server_open_find(x->s, x->c, id);
+}
+
+static uint32_t close_file(struct exchange *x, struct rd msg, struct wr *w)
+{
+    struct wire_close_request q;
+    if (wire_close_request_decode(msg, &q) < 0)
+        return REFUSED;
+    struct server_open *o = open_of(x, q.file_id);
+    if (!o)
+        return (uint32_t)STATUS_FILE_CLOSED;
+    struct wire_close_response r = {.flags = q.flags & SMB2_CLOSE_FLAG_POSTQUERY_ATTRIB,
+                                    .attr = server_attr(&x->script, o->node)};
+    server_open_close(x->s, o);
+    wire_close_response_encode(w, &r);
+    return STATUS_SUCCESS;
+}
+
+static uint32_t read_file(struct exchange *x, struct rd msg, struct wr *w)
+{
+    struct wire_read_request q;
+    if (wire_read_request_decode(msg, &q) < 0 || q.length > x->script.max_read)
+        return REFUSED;
+    const struct server_open *o = open_of(x, q.file_id);
+    if (!o)
+        return (uint32_t)STATUS_FILE_CLOSED;
+    struct rd content = o->node == SERVER_ROOT ? (struct rd){0} : x->script.nodes[o->node].content;
+    if (q.offset >= content.len)
+        return (uint32_t)STATUS_END_OF_FILE;
+    size_t left = content.len - (size_t)q.offset;
+    struct wire_read_response r = {
+        .data = rd_sub(&content, (size_t)q.offset, q.length < left ? q.length : left)};
+    wire_read_response_encode(w, &r);
+    return STATUS_SUCCESS;
+}
+
+static uint32_t query_directory(struct exchange *x, struct rd msg, struct wr *w)
+{
+    struct wire_query_directory_request q;
+    if (wire_query_directory_request_decode(msg, &q) < 0 ||
+        q.output_length > x->script.max_query_directory || q.pattern.len > SERVER_PATTERN_MAX)
+        return REFUSED;
+    if (q.info_class != FILE_ID_BOTH_DIRECTORY_INFORMATION)
+        return (uint32_t)STATUS_INVALID_INFO_CLASS;
+    struct server_open *o = open_of(x, q.file_id);
+    if (!o)
+        return (uint32_t)STATUS_FILE_CLOSED;
+    struct file_attr attr = server_attr(&x->script, o->node);
+    if (!file_attr_is_dir(&attr))
+        return REFUSED;
+    if (q.flags & (SMB2_RESTART_SCANS | SMB2_REOPEN)) {
+        o->position = 0;
+        o->listed = false;
+    }
+    if (!o->listed) {
+        o->pattern_len = q.pattern.len;
+        memcpy(o->pattern, q.pattern.base, q.pattern.len);
+    }
+
+    unsigned max = q.flags & SMB2_RETURN_SINGLE_ENTRY ? 1 : x->script.entries_per_reply;
+    struct wr output = wr_init(x->s->scratch, q.output_length);
+    uint32_t status = server_list(&x->script, o, max, &output);
+    if (status == STATUS_SUCCESS)
+        wire_buffer_response_encode(w, output.buf, (uint32_t)output.pos);
+    return status;
+}
+
+static uint32_t query_info(struct exchange *x, struct rd msg, struct wr *w)
+{
+    struct wire_query_info_request q;
+    if (wire_query_info_request_decode(msg, &q) < 0 || q.output_length > x->script.max_transact)
+        return REFUSED;
+    const struct server_open *o = open_of(x, q.file_id);
+    if (!o)
+        return (uint32_t)STATUS_FILE_CLOSED;
+
+    struct wr output = wr_init(x->s->scratch, q.output_length);
+    struct file_attr attr = server_attr(&x->script, o->node);
+    switch (q.info_type << 8 | q.info_class) {
+    case SMB2_0_INFO_FILE << 8 | FILE_ALL_INFORMATION:
+        wire_all_information_encode(&output, &attr);
+        break;
+    case SMB2_0_INFO_FILESYSTEM << 8 | FILE_FS_FULL_SIZE_INFORMATION:
+        wire_fs_size_encode(&output, &(struct wire_fs_size){.total_units = 1000,
+                                                            .caller_free_units = 400,
+                                                            .actual_free_units = 500,
+                                                            .sectors_per_unit = 8,
+                                                            .bytes_per_sector = 512});
+        break;
+    case SMB2_0_INFO_FILESYSTEM << 8 | FILE_FS_ATTRIBUTE_INFORMATION:
+        wire_fs_attribute_encode(
+            &output, &(struct wire_fs_attribute){
+                         .attributes = 0x7, .max_component = 255, .name = SERVER_NAME(u"SCRIPT")});
+        break;
+    default:
+        return (uint32_t)STATUS_INVALID_INFO_CLASS;
+    }
+    if (!wr_ok(&output))
+        return (uint32_t)STATUS_BUFFER_TOO_SMALL;
+    wire_buffer_response_encode(w, output.buf, (uint32_t)output.pos);
+    return STATUS_SUCCESS;
+}
+
+enum need { NOTHING, SESSION, TREE };
+static const struct {
+    uint32_t (*answer)(struct exchange *x, struct rd msg, struct wr *w);
+    enum need need;
+} handlers[SMB2_COMMANDS] = {
+    [SMB2_NEGOTIATE] = {negotiate, NOTHING},
+    [SMB2_SESSION_SETUP] = {session_setup, NOTHING},
+    [SMB2_LOGOFF] = {logoff, SESSION},
+    [SMB2_TREE_CONNECT] = {tree_connect, SESSION},
+    [SMB2_TREE_DISCONNECT] = {tree_disconnect, TREE},
+    [SMB2_CREATE] = {create, TREE},
+    [SMB2_CLOSE] = {close_file, TREE},
+    [SMB2_READ] = {read_file, TREE},
+    [SMB2_ECHO] = {echo, NOTHING},
+    [SMB2_QUERY_DIRECTORY] = {query_directory, TREE},
+    [SMB2_QUERY_INFO] = {query_info, TREE},
+};
+
+/* ---- one element ---- */
+
+/* What is wrong with a request before its command is looked at. */
+static uint32_t refuse(const struct exchange *x)
+{
+    const struct wire_header *h = x->request;
+    bool related = h->flags & SMB2_FLAGS_RELATED_OPERATIONS;
+    if (h->command >= SMB2_COMMANDS || !handlers[h->command].answer)
+        return (uint32_t)STATUS_NOT_SUPPORTED;
+    enum need need = handlers[h->command].need;
+    if (need >= SESSION && (!x->c->session_id || (!related && h->session_id != x->c->session_id)))
+        return (uint32_t)STATUS_USER_SESSION_DELETED;
+    if (need >= TREE && (!x->c->tree_id || (!related && h->tree_id != x->c->tree_id)))
+        return (uint32_t)STATUS_NETWORK_NAME_DELETED;
+    if (related && h->command != SMB2_CREATE)
+        return x->failed; /* 3.3.5.2.7.2 */
+    return STATUS_SUCCESS;
+}
+
+/* A reply behind those that are in the frame already; `status` 0: ask the command's handler. */
+static void reply(struct exchange *x, struct rd msg, const struct outcome *o, uint32_t status)
+{
+    struct wr *w = &x->s->out.w;
+    uint16_t command = x->request->command;
+    if (w->pos > WIRE_FRAME_HEADER)
+        wire_element_end(w, true);
+    size_t start = w->origin = w->pos;
+    wr_zero(w, WIRE_HEADER_SIZE);
+
+    bool own = !status;
+    if (own)
+        status = handlers[command].answer(x, msg, w);
+    if (!own || !wire_has_body(command, status)) {
+        w->pos = start + WIRE_HEADER_SIZE;
+        wire_error_encode(w, NULL, 0);
+    }
+    x->reply.status = status;
+    struct wr header = wr_init(w->buf, start + WIRE_HEADER_SIZE);
+    header.pos = start;
+    wire_header_encode(&header, &x->reply);
+    if (o->bad_protocol)
+        w->buf[start] = 0xff; /* SMB1's */
+}
+
+static struct wire_header reply_header(const struct wire_header *h, const struct outcome *o)
+{
+    uint16_t asked = h->credits ? h->credits : 1;
+    struct wire_header r = {
+        .credit_charge = h->credit_charge,
+        .command = h->command,
+        .credits = o->granted ? o->grant : asked,
+        .flags = SMB2_FLAGS_SERVER_TO_REDIR | (h->flags & SMB2_FLAGS_RELATED_OPERATIONS),
+        .message_id = h->message_id + o->message_id_off,
+        .tree_id = h->tree_id,
+        .session_id = h->session_id,
+    };
+    if (o->bad_signature) {
+        r.flags |= SMB2_FLAGS_SIGNED;
+        memset(r.signature, 0x5a, sizeof(r.signature));
+    }
+    return r;
+}
+
+/* 3.3.4.2: the interim response takes the credits with it. False: hang up. */
+static bool interim(struct exchange *x, const struct outcome *o)
+{
+    static const struct outcome plain = {0};
+    x->reply.flags |= SMB2_FLAGS_ASYNC_COMMAND;
+    x->reply.async_id = ++x->s->serial;
+    reply(x, (struct rd){0}, &plain, STATUS_PENDING);
+    x->reply.credits = 0;
+    return server_flush(x->s, x->c);
+}
+
+static bool answer_element(struct exchange *x, struct rd msg, bool behind)
+{
+    struct server_out *out = &x->s->out;
+    struct outcome o = judge(x, behind);
+    if (o.silent || x->request->command == SMB2_CANCEL)
+        return true;
+    if ((o.own_frame || o.interim) && !server_flush(x->s, x->c))
+        return false;
+
+    x->reply = reply_header(x->request, &o);
+    if (o.interim && !interim(x, &o))
+        return false;
+    reply(x, msg, &o, o.fail ? o.fail : refuse(x));
+    if (x->request->command == SMB2_CREATE)
+        x->failed = x->reply.status;
+
+    if (o.hang_up_after < out->hang_up_after)
+        out->hang_up_after = o.hang_up_after;
+    if (o.length)
+        out->length = o.length;
+    if (o.random)
+        out->random = o.random;
+    return true;
+}
+
+static struct server_script script_now(struct server *s)
+{
+    pthread_mutex_lock(&s->lock);
+    s->frames++;
+    struct server_script script = s->script;
+    pthread_mutex_unlock(&s->lock);
+    return script;
+}
+
+bool server_answer(struct server *s, struct server_conn *c, struct rd frame)
+{
+    struct wire_header h;
+    struct exchange x = {.s = s, .c = c, .script = script_now(s), .request = &h};
+    struct rd msg;
+    int r;
+    for (bool behind = false; (r = wire_frame_next(&frame, &h, &msg)) == 1; behind = true) {
+        x.compound = behind || h.next;
+        if (!answer_element(&x, msg, behind))
+            return false;
+    }
+    return r == 0 && server_flush(s, c);
+}

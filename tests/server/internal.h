@@ -1,0 +1,100 @@
+/*
+ * Between the files of the scripted server: server.c moves bytes, answer.c turns a frame of
+ * requests into frames of replies, share.c knows the files. Everything here runs on the server's
+ * thread.
+ */
+#ifndef LARDER_TESTS_SERVER_INTERNAL_H
+#define LARDER_TESTS_SERVER_INTERNAL_H
+
+#include <pthread.h>
+
+#include "server.h"
+
+enum {
+    SERVER_CONNECTIONS = 16,
+    SERVER_FRAME_MAX = 2 << 20, /* largest request frame that is taken */
+    SERVER_OUT_MAX = WIRE_FRAME_HEADER + WIRE_FRAME_MAX,
+    SERVER_TRANSACT_MAX = 8 << 20,
+    SERVER_PATTERN_MAX = 510, /* bytes */
+};
+
+struct server_conn {
+    int fd; /* -1: free */
+    uint8_t *in;
+    size_t have;         /* bytes in `in` */
+    uint64_t session_id; /* 0: none yet */
+    uint32_t tree_id;    /* 0: none yet */
+};
+
+/* A handle. Its FileId is its place in the table and a number that is never used again. */
+struct server_open {
+    uint64_t serial; /* 0: free */
+    const struct server_conn *conn;
+    int node;        /* or SERVER_ROOT */
+    size_t position; /* of the listing: 0 ".", 1 "..", then the table */
+    bool listed;     /* a listing was begun, by this pattern */
+    size_t pattern_len;
+    uint8_t pattern[SERVER_PATTERN_MAX];
+};
+
+/* A frame on its way out, and what is to happen to it. */
+struct server_out {
+    struct wr w;
+    size_t hang_up_after; /* bytes; SIZE_MAX: not */
+    uint64_t length;      /* what the frame header says; 0: the truth */
+    size_t random;        /* bytes of noise instead; 0: not */
+};
+
+struct server {
+    int listener, wake; /* wake: an eventfd */
+    uint16_t port;
+    pthread_t thread;
+
+    pthread_mutex_t lock;
+    struct server_script script;        /* protected by lock */
+    unsigned counts[SMB2_COMMANDS + 1]; /* protected by lock; the last: all */
+    unsigned frames;                    /* protected by lock */
+    unsigned open_count;                /* protected by lock */
+    uint64_t sent;                      /* protected by lock; bytes since server_play */
+    bool stop, disconnect;              /* protected by lock */
+
+    /* The thread's own. */
+    struct server_conn conns[SERVER_CONNECTIONS];
+    struct server_open *opens;
+    size_t open_cap;
+    uint64_t serial; /* the last one given to a session, tree, open or interim response */
+    struct server_out out;
+    uint8_t *scratch; /* SERVER_TRANSACT_MAX bytes: output buffers of listings and queries */
+};
+
+/* ---- answer.c ---- */
+
+/* Answers all elements of a frame. False: hang up. */
+bool server_answer(struct server *s, struct server_conn *c, struct rd frame);
+
+/* ---- server.c ---- */
+
+/* Sends what stands in s->out, if anything, and empties it. False: hang up. */
+bool server_flush(struct server *s, struct server_conn *c);
+
+/* ---- share.c ---- */
+
+struct file_attr server_attr(const struct server_script *script, int node);
+/* STATUS_SUCCESS, OBJECT_NAME_NOT_FOUND or OBJECT_PATH_NOT_FOUND. */
+uint32_t server_find(const struct server_script *script, struct rd path, int *ret_node);
+/* Writes entries from where the open's listing stands. STATUS_SUCCESS, NO_SUCH_FILE, NO_MORE_FILES,
+ * or BUFFER_OVERFLOW where there is not even room for one. */
+uint32_t server_list(const struct server_script *script, struct server_open *o, unsigned max,
+                     struct wr *w);
+
+/* NULL where there is no memory. */
+struct server_open *server_open_new(struct server *s, const struct server_conn *c, int node);
+struct wire_file_id server_open_id(const struct server *s, const struct server_open *o);
+/* NULL for an id that is not open on this connection. */
+struct server_open *server_open_find(struct server *s, const struct server_conn *c,
+                                     struct wire_file_id id);
+void server_open_close(struct server *s, struct server_open *o);
+/* All that a connection left open. */
+void server_open_close_all(struct server *s, const struct server_conn *c);
+
+#endif

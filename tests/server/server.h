@@ -1,0 +1,109 @@
+/*
+ * An SMB2 server that does what a test tells it: for names that no real server stores, refusals
+ * that a test cannot provoke, and bytes that no server should send.
+ *
+ * It listens on 127.0.0.1, on a port of its own, answers from a table of files, and is otherwise a
+ * plain server: guests only (success and the guest flag at the first SESSION_SETUP, whatever the
+ * token), one session and one tree a connection, nothing signed. A script may bend it: each rule
+ * names requests and what happens to their replies; all the rules that fit a request are applied.
+ *
+ * One thread serves all connections. The functions here may be called from any other thread.
+ */
+#ifndef LARDER_TESTS_SERVER_H
+#define LARDER_TESTS_SERVER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "wire/wire.h"
+
+/* ---- what is on the share ---- */
+
+enum { SERVER_ROOT = -1 };
+
+struct server_node {
+    int parent;            /* index of its directory in the table, or SERVER_ROOT */
+    struct rd name;        /* UTF-16LE, listed as it is; opened by it in any ASCII case */
+    struct file_attr attr; /* size 0: as long as the content; times 0: some constant ones */
+    struct rd content;     /* what READ gives */
+};
+
+/* Initialisers of a cursor: SERVER_NAME(u"a.py"), SERVER_CONTENT("print()\n"). NULs inside are
+ * kept. */
+#define SERVER_NAME(literal)                                                                       \
+    {                                                                                              \
+        .base = (const uint8_t *)(literal), .len = sizeof(literal) - sizeof(*(literal))            \
+    }
+#define SERVER_CONTENT(literal) SERVER_NAME(literal)
+
+/* ---- what it does instead of answering well ---- */
+
+enum server_action {
+    SERVER_FAIL,           /* the reply is an error with status `value` */
+    SERVER_SILENT,         /* there is no reply */
+    SERVER_INTERIM,        /* STATUS_PENDING first, then the reply, both asynchronous */
+    SERVER_OWN_FRAME,      /* the reply begins a frame of its own */
+    SERVER_GRANT,          /* `value` credits instead of as many as were asked for */
+    SERVER_HANG_UP,        /* the connection ends after `value` bytes of the frame with the reply */
+    SERVER_BAD_PROTOCOL,   /* the reply's header is not SMB2's */
+    SERVER_BAD_MESSAGE_ID, /* the reply's MessageId is `value` too large */
+    SERVER_BAD_SIGNATURE,  /* the reply says that it is signed, and is not */
+    SERVER_BAD_LENGTH,     /* the frame with the reply says that it is `value` bytes long */
+    SERVER_RANDOM,         /* `value` random bytes instead of the frame with the reply */
+};
+
+enum server_place {
+    SERVER_ANYWHERE,
+    SERVER_IN_COMPOUND, /* only elements of a compound */
+    SERVER_BEHIND,      /* only those behind a compound's first */
+};
+
+enum { SERVER_ANY = -1 };
+
+struct server_rule {
+    int command;  /* enum wire_command, or SERVER_ANY */
+    unsigned nth; /* 1: the first such request since server_play; 0: each of them */
+    enum server_place where;
+    enum server_action action;
+    uint64_t value;
+};
+
+struct server_script {
+    uint16_t dialect;             /* 0: 2.1 */
+    uint32_t max_transact;        /* bytes, up to 8 MiB; 0: 1 MiB */
+    uint32_t max_read;            /* bytes; 0: 1 MiB */
+    uint32_t max_query_directory; /* a larger buffer gets INVALID_PARAMETER; 0: max_transact */
+    unsigned entries_per_reply;   /* of a listing; 0: as many as fit */
+    uint64_t hang_up_before;      /* the n-th byte sent since server_play, from 1; 0: never */
+    const struct server_node *nodes;
+    size_t node_count;
+    const struct server_rule *rules;
+    size_t rule_count;
+};
+
+/* ---- running it ---- */
+
+struct server;
+
+/* Listens when it returns. The script's tables are borrowed until server_free. NULL and errno where
+ * it cannot be started. */
+struct server *server_new(const struct server_script *script);
+/* Ends all connections and the thread. NULL is allowed; returns NULL. */
+struct server *server_free(struct server *s);
+uint16_t server_port(const struct server *s);
+
+/* Goes on by another script, from the next frame on, with all counts at 0. Connections and opens
+ * stay; nodes keep their places in the table. */
+void server_play(struct server *s, const struct server_script *script);
+/* Hangs up on everybody; new connections are welcome. */
+void server_disconnect(struct server *s);
+
+/* Requests since server_play, each element of a compound for itself; of one command, or SERVER_ANY.
+ */
+unsigned server_count(struct server *s, int command);
+/* Frames received since server_play. */
+unsigned server_frames(struct server *s);
+/* Handles that are open now. */
+unsigned server_opens(struct server *s);
+
+#endif
