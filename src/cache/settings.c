@@ -1,0 +1,387 @@
+/*
+ * Settings and profiles, both as data.
+ *
+ * A profile is a filled struct. A setting is a row of one table: its name, what kind of value it
+ * holds and where in the struct, and what a person needs to know of it. Setting, printing and the
+ * texts of errors all go by the row, so that a new setting is one new row. What is not in the table
+ * is what makes a profile (how it asks on a miss, compounds): that is chosen by the profile's name
+ * only.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <strings.h>
+
+#include "cache/settings.h"
+
+#define KIB        1024ull
+#define MIB        (1024 * KIB)
+#define TIB        (1024 * 1024 * MIB)
+#define LENGTH(of) (sizeof(of) / sizeof(of)[0])
+
+/* ---- profiles ---- */
+
+/* What 23H2 and 25H2 share: Windows' defaults (Get-SmbClientConfiguration), requests one by one,
+ * nothing left to the kernel. CacheMemoryMax is ours; it is out of the way here. */
+#define WINDOWS_PROFILE                                                                            \
+    .directory_cache_lifetime = 10, .directory_cache_entries_max = 16,                             \
+    .directory_cache_entry_size_max = 64 * KIB, .file_info_cache = true,                           \
+    .file_info_cache_lifetime = 10, .file_info_cache_entries_max = 64,                             \
+    .file_not_found_cache = true, .file_not_found_cache_lifetime = 5,                              \
+    .file_not_found_cache_entries_max = 128, .cache_memory_max = 1024 * MIB
+
+/* Windows' lifetimes, with room for a whole source tree; the memory is what bounds it. */
+#define LARDER_FIGURES                                                                             \
+    .directory_cache_lifetime = 10, .directory_cache_entries_max = 4096,                           \
+    .directory_cache_entry_size_max = 64 * MIB, .file_info_cache_lifetime = 10,                    \
+    .file_info_cache_entries_max = 65536, .file_not_found_cache_lifetime = 5,                      \
+    .file_not_found_cache_entries_max = 65536, .cache_memory_max = 64 * MIB
+
+#define CONNECTION                                                                                 \
+    .require_security_signature = true, .smb2_dialect_min = 0x0202, .smb2_dialect_max = 0x0311
+
+static const struct settings profiles[] = {
+    {
+        .profile = "23h2",
+        WINDOWS_PROFILE,
+        .directory_cache = true,
+        .on_miss = ON_MISS_LIST,
+        CONNECTION,
+    },
+    {
+        .profile = "25h2",
+        WINDOWS_PROFILE,
+        .directory_cache = false,
+        .on_miss = ON_MISS_SEARCH,
+        .performance_events = true,
+        CONNECTION,
+    },
+    {
+        .profile = "larder",
+        LARDER_FIGURES,
+        .directory_cache = true,
+        .file_info_cache = true,
+        .file_not_found_cache = true,
+        .info_answers_lookup = true,
+        .on_miss = ON_MISS_EVIDENCE,
+        .compound = true,
+        .kernel_cache = true,
+        .performance_events = true,
+        CONNECTION,
+    },
+    {
+        .profile = "off",
+        LARDER_FIGURES, /* for whoever switches one cache back on */
+        .on_miss = ON_MISS_STAT,
+        .performance_events = true,
+        CONNECTION,
+    },
+};
+
+int settings_profile(const char *name, struct settings *ret, struct error *err)
+{
+    for (size_t i = 0; i < LENGTH(profiles); i++) {
+        if (strcasecmp(profiles[i].profile, name) == 0) {
+            *ret = profiles[i];
+            return 0;
+        }
+    }
+    return error_set(err, -ENOENT, 0, "unknown profile '%.60s': there are %s, %s, %s and %s", name,
+                     profiles[0].profile, profiles[1].profile, profiles[2].profile,
+                     profiles[3].profile);
+}
+_Static_assert(LENGTH(profiles) == 4, "the text above names all profiles");
+
+/* ---- the table ---- */
+
+enum kind { KIND_SWITCH, KIND_U32, KIND_U64, KIND_DIALECT_MIN, KIND_DIALECT_MAX };
+
+struct setting {
+    struct setting_info info;
+    enum kind kind;
+    size_t offset; /* in struct settings */
+};
+
+#define AT(field) offsetof(struct settings, field)
+
+/* Lifetimes and bounds may be as large as Windows' REG_DWORD has them; 0 switches a cache off. */
+#define SWITCH(name, field, meaning)                                                               \
+    {                                                                                              \
+        {name, "", meaning, 0, 1}, KIND_SWITCH, AT(field)                                          \
+    }
+#define LIFETIME(name, field, meaning)                                                             \
+    {                                                                                              \
+        {name, "s", meaning, 0, UINT32_MAX}, KIND_U32, AT(field)                                   \
+    }
+#define ENTRIES(name, field, meaning)                                                              \
+    {                                                                                              \
+        {name, "entries", meaning, 0, UINT32_MAX}, KIND_U32, AT(field)                             \
+    }
+
+static const struct setting table[] = {
+    SWITCH("DirectoryCache", directory_cache,
+           "keep complete listings of directories; off whatever the lifetime says"),
+    LIFETIME("DirectoryCacheLifetime", directory_cache_lifetime,
+             "how long a listing is believed; 0: not at all"),
+    ENTRIES("DirectoryCacheEntriesMax", directory_cache_entries_max, "listings kept; 0: none"),
+    {{"DirectoryCacheEntrySizeMax", "bytes",
+      "the largest listing kept, counted as FileIdBothDirectoryInformation", 0, UINT32_MAX},
+     KIND_U32,
+     AT(directory_cache_entry_size_max)},
+    SWITCH("FileInfoCache", file_info_cache,
+           "keep attributes of files; off whatever the lifetime says"),
+    LIFETIME("FileInfoCacheLifetime", file_info_cache_lifetime,
+             "how long attributes are believed; 0: not at all"),
+    ENTRIES("FileInfoCacheEntriesMax", file_info_cache_entries_max,
+            "files whose attributes are kept; 0: none"),
+    SWITCH("FileNotFoundCache", file_not_found_cache,
+           "keep names that do not exist; off whatever the lifetime says"),
+    LIFETIME("FileNotFoundCacheLifetime", file_not_found_cache_lifetime,
+             "how long a name is believed not to exist; 0: not at all"),
+    ENTRIES("FileNotFoundCacheEntriesMax", file_not_found_cache_entries_max,
+            "names kept that do not exist; 0: none"),
+    {{"CacheMemoryMax", "bytes", "memory of the three caches together", 64 * KIB, TIB},
+     KIND_U64,
+     AT(cache_memory_max)},
+    SWITCH("RequireSecuritySignature", require_security_signature,
+           "sign every request and refuse what is not signed"),
+    {{"Smb2DialectMin", "", "the oldest dialect offered: 2.0.2, 2.1, 3.0, 3.0.2 or 3.1.1", 0x0202,
+      0x0311},
+     KIND_DIALECT_MIN,
+     AT(smb2_dialect_min)},
+    {{"Smb2DialectMax", "", "the newest dialect offered: 2.0.2, 2.1, 3.0, 3.0.2 or 3.1.1", 0x0202,
+      0x0311},
+     KIND_DIALECT_MAX,
+     AT(smb2_dialect_max)},
+};
+
+/* Not a setting of its own: three rows at once. */
+#define ACTIMEO "actimeo"
+static const size_t actimeo_offsets[] = {
+    AT(directory_cache_lifetime),
+    AT(file_info_cache_lifetime),
+    AT(file_not_found_cache_lifetime),
+};
+
+const struct setting_info *settings_info(size_t index)
+{
+    return index < LENGTH(table) ? &table[index].info : NULL;
+}
+
+/* ---- values ---- */
+
+static const struct dialect {
+    const char *name, *windows;
+    uint16_t revision;
+} dialects[] = {
+    {"2.0.2", "SMB202", 0x0202}, {"2.1", "SMB210", 0x0210},   {"3.0", "SMB300", 0x0300},
+    {"3.0.2", "SMB302", 0x0302}, {"3.1.1", "SMB311", 0x0311},
+};
+
+/* Decimal digits alone: no sign, no space, no unit. */
+static int parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *ret)
+{
+    uint64_t value = 0;
+    if (*text == 0)
+        return -EINVAL;
+    for (; *text; text++) {
+        if (*text < '0' || *text > '9')
+            return -EINVAL;
+        uint64_t digit = (uint64_t)(*text - '0');
+        if (value > (max - digit) / 10)
+            return -EINVAL;
+        value = value * 10 + digit;
+    }
+    if (value < min)
+        return -EINVAL;
+    *ret = value;
+    return 0;
+}
+
+static int parse_switch(const char *text, bool *ret)
+{
+    static const char *const words[2][4] = {{"false", "0", "no", "off"},
+                                            {"true", "1", "yes", "on"}};
+    for (int value = 0; value < 2; value++) {
+        for (size_t i = 0; i < LENGTH(words[0]); i++) {
+            if (strcasecmp(words[value][i], text) == 0) {
+                *ret = value;
+                return 0;
+            }
+        }
+    }
+    return -EINVAL;
+}
+
+/* Windows' "None" is no limit: the far end of what there is. */
+static int parse_dialect(const char *text, uint16_t none, uint16_t *ret)
+{
+    if (strcasecmp(text, "None") == 0) {
+        *ret = none;
+        return 0;
+    }
+    for (size_t i = 0; i < LENGTH(dialects); i++) {
+        if (strcmp(dialects[i].name, text) == 0 || strcasecmp(dialects[i].windows, text) == 0) {
+            *ret = dialects[i].revision;
+            return 0;
+        }
+    }
+    return -EINVAL;
+}
+
+static int set_value(struct settings *s, const struct setting *row, const char *text)
+{
+    void *at = (char *)s + row->offset;
+    uint64_t number;
+    int r = 0;
+    switch (row->kind) {
+    case KIND_SWITCH:
+        return parse_switch(text, at);
+    case KIND_DIALECT_MIN:
+        return parse_dialect(text, dialects[0].revision, at);
+    case KIND_DIALECT_MAX:
+        return parse_dialect(text, dialects[LENGTH(dialects) - 1].revision, at);
+    case KIND_U32:
+        if ((r = parse_number(text, row->info.min, row->info.max, &number)) == 0)
+            *(uint32_t *)at = (uint32_t)number;
+        return r;
+    case KIND_U64:
+        if ((r = parse_number(text, row->info.min, row->info.max, &number)) == 0)
+            *(uint64_t *)at = number;
+        return r;
+    }
+    return -EINVAL;
+}
+
+static int bad_value(const struct setting *row, const char *name, const char *value,
+                     struct error *err)
+{
+    switch (row->kind) {
+    case KIND_SWITCH:
+        return error_set(err, -EINVAL, 0, "%s=%.60s: takes true or false", name, value);
+    case KIND_DIALECT_MIN:
+    case KIND_DIALECT_MAX:
+        return error_set(err, -EINVAL, 0,
+                         "%s=%.60s: takes one of 2.0.2, 2.1, 3.0, 3.0.2, 3.1.1 or None", name,
+                         value);
+    case KIND_U32:
+    case KIND_U64:
+        break;
+    }
+    return error_set(err, -EINVAL, 0,
+                     "%s=%.60s: takes a whole number of %s from %" PRIu64 " to %" PRIu64, name,
+                     value, strcmp(row->info.unit, "s") == 0 ? "seconds" : row->info.unit,
+                     row->info.min, row->info.max);
+}
+
+/* ---- by name ---- */
+
+static const struct setting *find(const char *name)
+{
+    for (size_t i = 0; i < LENGTH(table); i++)
+        if (strcasecmp(table[i].info.name, name) == 0)
+            return &table[i];
+    return NULL;
+}
+
+#define NAME_MAX_LEN 31 /* of our own names; checked by the unit test */
+
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c + 'a' - 'A') : c;
+}
+
+/* Levenshtein's distance between what was given and a known name, case aside, with one row of the
+ * matrix: only the known name's length has to be bounded. */
+static size_t distance(const char *given, const char *known)
+{
+    size_t row[NAME_MAX_LEN + 1], n = strnlen(known, NAME_MAX_LEN);
+    for (size_t j = 0; j <= n; j++)
+        row[j] = j;
+    for (; *given; given++) {
+        size_t diagonal = row[0]++;
+        for (size_t j = 1; j <= n; j++) {
+            size_t best = diagonal + (lower(*given) != lower(known[j - 1]));
+            if (row[j] + 1 < best)
+                best = row[j] + 1;
+            if (row[j - 1] + 1 < best)
+                best = row[j - 1] + 1;
+            diagonal = row[j];
+            row[j] = best;
+        }
+    }
+    return row[n];
+}
+
+static const char *nearest(const char *name)
+{
+    const char *best = ACTIMEO;
+    size_t best_distance = distance(name, ACTIMEO);
+    for (size_t i = 0; i < LENGTH(table); i++) {
+        size_t d = distance(name, table[i].info.name);
+        if (d < best_distance) {
+            best_distance = d;
+            best = table[i].info.name;
+        }
+    }
+    return best;
+}
+
+static int set_actimeo(struct settings *s, const char *value, struct error *err)
+{
+    const struct setting *lifetime = find("DirectoryCacheLifetime");
+    uint64_t seconds;
+    if (parse_number(value, lifetime->info.min, lifetime->info.max, &seconds) < 0)
+        return bad_value(lifetime, ACTIMEO, value, err);
+    for (size_t i = 0; i < LENGTH(actimeo_offsets); i++)
+        *(uint32_t *)((char *)s + actimeo_offsets[i]) = (uint32_t)seconds;
+    return 0;
+}
+
+int settings_set(struct settings *s, const char *name, const char *value, struct error *err)
+{
+    if (strcasecmp(name, ACTIMEO) == 0)
+        return set_actimeo(s, value, err);
+    const struct setting *row = find(name);
+    if (!row)
+        return error_set(err, -ENOENT, 0, "unknown setting '%.60s': did you mean %s?", name,
+                         nearest(name));
+    if (set_value(s, row, value) < 0)
+        return bad_value(row, row->info.name, value, err);
+    return 0;
+}
+
+const char *settings_get(const struct settings *s, size_t index, char out[static 32])
+{
+    const struct setting *row = &table[index];
+    const void *at = (const char *)s + row->offset;
+    switch (row->kind) {
+    case KIND_SWITCH:
+        snprintf(out, 32, "%s", *(const bool *)at ? "true" : "false");
+        break;
+    case KIND_U32:
+        snprintf(out, 32, "%" PRIu32, *(const uint32_t *)at);
+        break;
+    case KIND_U64:
+        snprintf(out, 32, "%" PRIu64, *(const uint64_t *)at);
+        break;
+    case KIND_DIALECT_MIN:
+    case KIND_DIALECT_MAX:
+        for (size_t i = 0; i < LENGTH(dialects); i++)
+            if (dialects[i].revision == *(const uint16_t *)at)
+                snprintf(out, 32, "%s", dialects[i].name);
+        break;
+    }
+    return out;
+}
+
+void settings_enabled(const struct settings *s, bool ret_enabled[static 3])
+{
+    ret_enabled[0] =
+        s->directory_cache && s->directory_cache_lifetime > 0 && s->directory_cache_entries_max > 0;
+    ret_enabled[1] =
+        s->file_info_cache && s->file_info_cache_lifetime > 0 && s->file_info_cache_entries_max > 0;
+    ret_enabled[2] = s->file_not_found_cache && s->file_not_found_cache_lifetime > 0 &&
+                     s->file_not_found_cache_entries_max > 0;
+}
