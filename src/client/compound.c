@@ -1,0 +1,392 @@
+/*
+ * Compounds: one to four requests that leave in one frame (3.2.4.1.4).
+ *
+ * A single request is a compound of one. Elements after the first are related: the server runs them
+ * in order, and a FileId of all ones means the open of the CREATE before. Each element has its own
+ * MessageId, signature and reply. Building needs no lock; compound_submit takes the credits, gives
+ * out the MessageIds and registers the requests in one step under conn->lock, then signs and sends.
+ *
+ * A compound that is freed with replies missing is abandoned, not destroyed: it stays registered,
+ * and the receive thread ends it when its last reply has come. Whoever ends it looks whether a
+ * CREATE in it has left an open on the server that nobody took and no CLOSE in it has closed; that
+ * one rule covers an element that failed behind a CREATE, a deadline that passed, and an answer
+ * that came too late.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/conn.h"
+
+enum { ELEMENT_FIXED = 512 }; /* the largest request without its variable parts, padding included */
+
+/* ---- frames ---- */
+
+struct frame *frame_new(size_t len)
+{
+    struct frame *f = malloc(sizeof(*f) + len);
+    if (f) {
+        atomic_init(&f->refs, 1);
+        f->len = len;
+    }
+    return f;
+}
+
+struct frame *frame_ref(struct frame *f)
+{
+    atomic_fetch_add_explicit(&f->refs, 1, memory_order_relaxed);
+    return f;
+}
+
+struct frame *frame_unref(struct frame *f)
+{
+    if (f && atomic_fetch_sub_explicit(&f->refs, 1, memory_order_acq_rel) == 1)
+        free(f);
+    return NULL;
+}
+
+/* ---- building ---- */
+
+struct compound *compound_new(struct conn *c, size_t extra)
+{
+    size_t cap = WIRE_FRAME_HEADER + COMPOUND_MAX * (size_t)ELEMENT_FIXED + extra;
+    struct compound *m = malloc(sizeof(*m) + cap);
+    if (!m)
+        return NULL;
+    memset(m, 0, sizeof(*m));
+    m->conn = c;
+    m->w = wr_init(m->buf, cap);
+    wr_zero(&m->w, WIRE_FRAME_HEADER);
+
+    pthread_condattr_t attr;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&m->cond, &attr);
+    pthread_condattr_destroy(&attr);
+    return m;
+}
+
+static void end_element(struct compound *m, bool another_follows)
+{
+    if (m->count == 0)
+        return;
+    struct request *q = &m->request[m->count - 1];
+    wire_element_end(&m->w, another_follows);
+    q->len = m->w.pos - q->offset;
+    q->header.next = another_follows ? (uint32_t)q->len : 0;
+}
+
+struct wr *compound_add(struct compound *m, uint16_t command, uint32_t payload)
+{
+    end_element(m, true);
+    struct request *q = &m->request[m->count];
+    q->compound = m;
+    q->offset = m->w.pos;
+    q->charge = credit_charge(m->conn, payload);
+    q->header.command = command;
+    if (m->count)
+        q->header.flags = SMB2_FLAGS_RELATED_OPERATIONS;
+    m->count++;
+    if (command == SMB2_CREATE) {
+        m->handle = calloc(1, sizeof(*m->handle));
+        if (m->handle)
+            list_init(&m->handle->link);
+        else
+            m->no_memory = m->w.bad = true;
+    }
+    /* written again, with what is known by then, when the compound is submitted */
+    wire_header_encode(&m->w, &q->header);
+    return &m->w;
+}
+
+/* ---- sending ---- */
+
+/* Caller holds conn->lock and has the credits. */
+static int register_requests(struct compound *m, uint32_t charge)
+{
+    struct conn *c = m->conn;
+    uint16_t ask = credit_request(c, charge);
+    uint64_t id = c->next_message_id, now = clock_now();
+
+    for (unsigned i = 0; i < m->count; i++) {
+        struct request *q = &m->request[i];
+        struct wire_header *h = &q->header;
+        bool sign =
+            c->signer && (c->signing || (c->signs_tree_connect && h->command == SMB2_TREE_CONNECT));
+        h->message_id = id;
+        h->credit_charge = c->multi_credit ? (uint16_t)q->charge : 0;
+        h->credits = i == 0 ? (uint16_t)(ask - (charge - q->charge)) : (uint16_t)q->charge;
+        h->session_id = c->session_id;
+        h->tree_id = c->tree_id;
+        h->flags |= sign ? SMB2_FLAGS_SIGNED : 0;
+        id += q->charge;
+        q->sent_at = now;
+        if (hash_add(&c->pending, &q->node, hash_u64(h->message_id)) < 0) {
+            while (i-- > 0)
+                hash_del(&c->pending, &m->request[i].node);
+            return -ENOMEM;
+        }
+    }
+    c->next_message_id = id;
+    m->unanswered = m->count;
+    return 0;
+}
+
+static int finish_bytes(struct compound *m, const struct secure_signer *signer)
+{
+    for (unsigned i = 0; i < m->count; i++) {
+        struct request *q = &m->request[i];
+        struct wr header = wr_init(m->buf + q->offset, WIRE_HEADER_SIZE);
+        wire_header_encode(&header, &q->header);
+        if (q->header.flags & SMB2_FLAGS_SIGNED) {
+            int r = secure_sign(signer, m->buf + q->offset, q->len);
+            if (r < 0)
+                return r;
+        }
+    }
+    struct wr length = wr_init(m->buf, WIRE_FRAME_HEADER);
+    wr_be32(&length, (uint32_t)(m->w.pos - WIRE_FRAME_HEADER));
+    return 0;
+}
+
+/* `why` is constant once the connection is dead. */
+static int submit_error(const struct conn *c, int r, struct error *err)
+{
+    switch (r) {
+    case -ENOTCONN:
+        return error_set(err, c->why.code, c->why.status, "%s", c->why.text);
+    case -ETIMEDOUT:
+        return error_set(err, r, 0, "no credits from the server within %.1f s",
+                         (double)c->request_timeout / NS_PER_SEC);
+    case -EAGAIN:
+        return error_set(err, r, 0, "the server grants too few credits");
+    default:
+        return error_set(err, r, 0, "cannot send: %s", strerror(-r));
+    }
+}
+
+/* Who does not wait for credits still lets a frame go out whole; who may be the receive thread, not
+ * for long. */
+static uint64_t send_deadline(const struct conn *c, uint64_t deadline, bool locked)
+{
+    if (locked)
+        return clock_now() + NS_PER_SEC;
+    return deadline ? deadline : conn_deadline(c);
+}
+
+static int submit(struct compound *m, uint64_t deadline, bool locked, struct error *err)
+{
+    struct conn *c = m->conn;
+    uint32_t charge = 0;
+
+    end_element(m, false);
+    if (!wr_ok(&m->w))
+        return submit_error(c, m->no_memory ? -ENOMEM : -EMSGSIZE, err);
+    for (unsigned i = 0; i < m->count; i++)
+        charge += m->request[i].charge;
+
+    pthread_mutex_lock(&c->lock);
+    int r = credit_take(c, charge, deadline);
+    if (r == 0) {
+        r = register_requests(m, charge);
+        if (r < 0) {
+            c->in_flight -= charge;
+            credit_grant(c, charge);
+        }
+    }
+    const struct secure_signer *signer = c->signer;
+    pthread_mutex_unlock(&c->lock);
+    if (r < 0)
+        return submit_error(c, r, err);
+
+    /* from here on the MessageIds are used: whatever fails ends the connection */
+    r = finish_bytes(m, signer);
+    if (r < 0) {
+        struct error why;
+        submit_error(c, r, &why);
+        conn_fail(c, &why);
+        return error_set(err, why.code, 0, "%s", why.text);
+    }
+    for (unsigned i = 0; i < m->count; i++)
+        observe_request(c->observe, m->request[i].header.command, m->request[i].len);
+    if (!locked)
+        pthread_mutex_lock(&c->send_lock);
+    r = conn_send_frame(c, m->buf, m->w.pos, send_deadline(c, deadline, locked));
+    if (!locked)
+        pthread_mutex_unlock(&c->send_lock);
+    return r < 0 ? submit_error(c, -ENOTCONN, err) : 0;
+}
+
+int compound_submit(struct compound *m, uint64_t deadline, struct error *err)
+{
+    int r = submit(m, deadline, false, err);
+    conn_flush_closes(m->conn);
+    return r;
+}
+
+int compound_submit_locked(struct compound *m, struct error *err)
+{
+    return submit(m, 0, true, err);
+}
+
+/* ---- waiting ---- */
+
+/* A CANCEL has the MessageId of what it cancels, no credit and no answer (3.2.4.24). */
+static void cancel(struct conn *c, const struct request *q, bool interim, uint64_t async_id)
+{
+    uint8_t buf[WIRE_FRAME_HEADER + WIRE_HEADER_SIZE + 4];
+    struct wr w = wr_init(buf, sizeof(buf));
+    struct wire_header h = q->header;
+    h.command = SMB2_CANCEL;
+    h.credits = 0;
+    h.credit_charge = 0;
+    h.next = 0;
+    h.flags &= SMB2_FLAGS_SIGNED;
+    if (interim) {
+        h.flags |= SMB2_FLAGS_ASYNC_COMMAND;
+        h.async_id = async_id;
+    }
+    wr_be32(&w, sizeof(buf) - WIRE_FRAME_HEADER);
+    wire_header_encode(&w, &h);
+    wire_empty_encode(&w);
+
+    pthread_mutex_lock(&c->lock);
+    const struct secure_signer *signer = c->signer;
+    pthread_mutex_unlock(&c->lock);
+    if ((h.flags & SMB2_FLAGS_SIGNED) &&
+        secure_sign(signer, buf + WIRE_FRAME_HEADER, sizeof(buf) - WIRE_FRAME_HEADER) < 0)
+        return;
+    observe_request(c->observe, SMB2_CANCEL, sizeof(buf) - WIRE_FRAME_HEADER);
+    pthread_mutex_lock(&c->send_lock);
+    (void)conn_send_frame(c, buf, sizeof(buf), clock_now() + NS_PER_SEC);
+    pthread_mutex_unlock(&c->send_lock);
+}
+
+static void cancel_unanswered(struct compound *m)
+{
+    struct conn *c = m->conn;
+    struct {
+        bool unanswered, interim;
+        uint64_t async_id;
+    } state[COMPOUND_MAX];
+
+    pthread_mutex_lock(&c->lock);
+    for (unsigned i = 0; i < m->count; i++) {
+        state[i].unanswered = !m->request[i].answered;
+        state[i].interim = m->request[i].interim;
+        state[i].async_id = m->request[i].async_id;
+    }
+    pthread_mutex_unlock(&c->lock);
+    for (unsigned i = 0; i < m->count; i++)
+        if (state[i].unanswered)
+            cancel(c, &m->request[i], state[i].interim, state[i].async_id);
+    conn_flush_closes(c);
+}
+
+int compound_wait(struct compound *m, uint64_t deadline, struct error *err)
+{
+    struct conn *c = m->conn;
+    struct timespec until = {.tv_sec = (time_t)(deadline / NS_PER_SEC),
+                             .tv_nsec = (long)(deadline % NS_PER_SEC)};
+    int r = 0;
+
+    pthread_mutex_lock(&c->lock);
+    while (m->unanswered && !c->dead && r == 0)
+        r = pthread_cond_timedwait(&m->cond, &c->lock, &until);
+    bool answered = m->unanswered == 0, dead = c->dead;
+    pthread_mutex_unlock(&c->lock);
+
+    if (answered)
+        return 0;
+    if (dead)
+        return submit_error(c, -ENOTCONN, err);
+    cancel_unanswered(m);
+    return error_set(err, -ETIMEDOUT, 0, "no answer from the server within %.1f s",
+                     (double)(clock_now() - m->request[0].sent_at) / NS_PER_SEC);
+}
+
+int compound_run(struct compound *m, struct error *err)
+{
+    uint64_t deadline = conn_deadline(m->conn);
+    int r = compound_submit(m, deadline, err);
+    if (r < 0)
+        return r;
+    observe_round_trip(m->conn->observe);
+    return compound_wait(m, deadline, err);
+}
+
+/* ---- ending ---- */
+
+/* The open that the compound still cares for and that is open on the server, or NULL. */
+static struct handle *left_open(struct compound *m)
+{
+    struct wire_create_response create;
+    bool open = false;
+
+    for (unsigned i = 0; i < m->count; i++) {
+        const struct request *q = &m->request[i];
+        if (!q->answered || q->reply.status != STATUS_SUCCESS)
+            continue;
+        if (q->header.command == SMB2_CREATE)
+            open = wire_create_response_decode(q->message, &create) == 0;
+        else if (q->header.command == SMB2_CLOSE)
+            open = false;
+    }
+    if (!open || !m->handle)
+        return NULL;
+    struct handle *h = m->handle;
+    h->id = create.file_id;
+    m->handle = NULL;
+    return h;
+}
+
+/* Nobody else refers to the compound any more. */
+static void destroy(struct compound *m)
+{
+    conn_close_later(m->conn, left_open(m));
+    for (unsigned i = 0; i < m->count; i++)
+        frame_unref(m->request[i].frame);
+    free(m->handle);
+    pthread_cond_destroy(&m->cond);
+    free(m);
+}
+
+struct compound *compound_free(struct compound *m)
+{
+    if (!m)
+        return NULL;
+    struct conn *c = m->conn;
+
+    pthread_mutex_lock(&c->lock);
+    if (m->unanswered && !c->dead) {
+        m->abandoned = true;
+        pthread_mutex_unlock(&c->lock);
+        return NULL;
+    }
+    if (m->unanswered)
+        for (unsigned i = 0; i < m->count; i++)
+            if (!m->request[i].answered)
+                hash_del(&c->pending, &m->request[i].node);
+    pthread_mutex_unlock(&c->lock);
+    destroy(m);
+    return NULL;
+}
+
+void compound_orphaned(struct compound *m)
+{
+    destroy(m);
+}
+
+int compound_take_handle(struct compound *m, unsigned i, struct wire_create_response *ret_create,
+                         struct handle **ret)
+{
+    struct wire_create_response create;
+    int r = wire_create_response_decode(m->request[i].message, &create);
+    if (r < 0)
+        return r;
+    *ret_create = create;
+    *ret = m->handle;
+    (*ret)->id = create.file_id;
+    m->handle = NULL;
+    return 0;
+}

@@ -1,0 +1,240 @@
+/*
+ * The connection object: how it begins, sends, is given up and ends; and the CLOSEs nobody waits
+ * for.
+ *
+ * A connection dies once. Whoever finds out (the receive thread, or a sender whose frame did not go
+ * out whole) sets `dead` with the reason and shuts the socket down; everybody who waits wakes and
+ * takes the reason home, the receive thread leaves its loop and reports the loss. Memory stays
+ * until conn_free, so nobody else has to care.
+ *
+ * A CLOSE that nobody waits for is queued, and sent as soon as there is a credit and the send lock
+ * is free. No thread is needed for that: who queues tries, who has sent a frame tries, and the
+ * receive thread tries when credits have come.
+ */
+#include "client/conn.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+/* ---- beginning and end ---- */
+
+static void init_locks(struct conn *c)
+{
+    pthread_condattr_t attr;
+    pthread_condattr_init(&attr);
+    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
+    pthread_cond_init(&c->credit_cond, &attr);
+    pthread_condattr_destroy(&attr);
+    pthread_mutex_init(&c->lock, NULL);
+    pthread_mutex_init(&c->send_lock, NULL);
+}
+
+/* Signals are for the program's own threads: none is handled on the receive thread. */
+static int start_receiver(struct conn *c)
+{
+    sigset_t all, old;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &old);
+    int r = pthread_create(&c->receiver, NULL, conn_receive, c);
+    pthread_sigmask(SIG_SETMASK, &old, NULL);
+    c->receiver_started = r == 0;
+    return -r;
+}
+
+int conn_new(const struct client_options *options, struct conn **ret, struct error *err)
+{
+    struct conn *c = calloc(1, sizeof(*c));
+    if (!c)
+        return error_set(err, -ENOMEM, 0, "cannot connect: out of memory");
+    c->fd = -1;
+    c->observe = options->observe;
+    c->events = options->events;
+    c->request_timeout =
+        options->request_timeout_ns ? options->request_timeout_ns : 30 * NS_PER_SEC;
+    c->echo_interval = options->echo_interval_ns ? options->echo_interval_ns : 60 * NS_PER_SEC;
+    c->deadline_cap =
+        clock_now() + (options->connect_timeout_ns ? options->connect_timeout_ns : 10 * NS_PER_SEC);
+    c->max_read = c->max_transact = CREDIT_PAYLOAD;
+    c->credits = 1; /* for the NEGOTIATE (3.2.4.1.6) */
+    atomic_init(&c->frame_max, FRAME_MAX_MIN);
+    hash_init(&c->pending);
+    list_init(&c->credit_waiters);
+    list_init(&c->closes);
+    init_locks(c);
+
+    int r = socket_connect(options->host, options->port ? options->port : 445, c->deadline_cap,
+                           &c->fd, c->address, err);
+    if (r < 0)
+        goto failed;
+    c->reader.fd = c->fd;
+    r = start_receiver(c);
+    if (r < 0) {
+        error_set(err, r, 0, "cannot start a thread: %s", strerror(-r));
+        goto failed;
+    }
+    *ret = c;
+    return 0;
+
+failed:
+    conn_free(c);
+    return r;
+}
+
+/* What was abandoned and never answered. All elements of a compound are in the table or none, but
+ * for those that were answered. */
+static void free_abandoned(struct conn *c)
+{
+    struct hash_node *n;
+    while ((n = hash_each(&c->pending, NULL)))
+        compound_free(container_of(n, struct request, node)->compound);
+}
+
+struct conn *conn_free(struct conn *c)
+{
+    struct error end;
+    struct list *item, *after;
+
+    if (!c)
+        return NULL;
+    pthread_mutex_lock(&c->lock);
+    c->closing = true;
+    pthread_mutex_unlock(&c->lock);
+    error_set(&end, -ENOTCONN, 0, "the connection was closed");
+    conn_fail(c, &end);
+    if (c->receiver_started)
+        pthread_join(c->receiver, NULL);
+    free_abandoned(c);
+    list_for_each_safe(item, after, &c->closes) free(container_of(item, struct handle, link));
+    if (c->fd >= 0)
+        close(c->fd);
+    hash_done(&c->pending);
+    secure_signer_free(c->signer);
+    pthread_cond_destroy(&c->credit_cond);
+    pthread_mutex_destroy(&c->lock);
+    pthread_mutex_destroy(&c->send_lock);
+    free(c);
+    return NULL;
+}
+
+void conn_fail(struct conn *c, const struct error *why)
+{
+    pthread_mutex_lock(&c->lock);
+    if (!c->dead) {
+        c->dead = true;
+        c->why = *why;
+        for (struct hash_node *n = NULL; (n = hash_each(&c->pending, n));)
+            pthread_cond_signal(&container_of(n, struct request, node)->compound->cond);
+        pthread_cond_broadcast(&c->credit_cond);
+        if (c->fd >= 0)
+            shutdown(c->fd, SHUT_RDWR); /* wakes the receive thread; does not block */
+    }
+    pthread_mutex_unlock(&c->lock);
+}
+
+void conn_set_session(struct conn *c, uint64_t session_id, struct secure_signer *signer,
+                      bool signing)
+{
+    pthread_mutex_lock(&c->lock);
+    c->session_id = session_id;
+    c->signer = signer;
+    c->signing = signing;
+    pthread_mutex_unlock(&c->lock);
+}
+
+int conn_establish(struct conn *c, struct error *err)
+{
+    pthread_mutex_lock(&c->lock);
+    bool dead = c->dead;
+    c->established = !dead;
+    pthread_mutex_unlock(&c->lock);
+    c->deadline_cap = CLOCK_NEVER;
+    return dead ? error_set(err, c->why.code, c->why.status, "%s", c->why.text) : 0;
+}
+
+int conn_send_frame(struct conn *c, const void *frame, size_t len, uint64_t deadline)
+{
+    int r = socket_send(c->fd, frame, len, deadline);
+    if (r < 0) {
+        struct error why;
+        error_set(&why, r, 0, "cannot send to the server: %s",
+                  r == -ETIMEDOUT ? "it takes nothing" : strerror(-r));
+        conn_fail(c, &why);
+        return r;
+    }
+    observe_frame(c->observe, true);
+    return 0;
+}
+
+/* ---- CLOSEs that nobody waits for ---- */
+
+void conn_close_later(struct conn *c, struct handle *h)
+{
+    if (!h)
+        return;
+    pthread_mutex_lock(&c->lock);
+    list_add_tail(&c->closes, &h->link);
+    pthread_mutex_unlock(&c->lock);
+    conn_flush_closes(c);
+}
+
+/* Caller holds send_lock. Takes the first one in the queue if it can go out now. */
+static struct handle *next_close(struct conn *c)
+{
+    struct handle *h = NULL;
+    pthread_mutex_lock(&c->lock);
+    if (!list_empty(&c->closes) && !c->dead && c->credits && list_empty(&c->credit_waiters)) {
+        h = container_of(c->closes.next, struct handle, link);
+        list_del(&h->link);
+    }
+    pthread_mutex_unlock(&c->lock);
+    return h;
+}
+
+/* Caller holds send_lock. */
+static int send_close(struct conn *c, const struct handle *h)
+{
+    struct compound *m = compound_new(c, 0);
+    if (!m)
+        return -ENOMEM;
+    const struct wire_close_request close_it = {.file_id = h->id};
+    wire_close_request_encode(compound_add(m, SMB2_CLOSE, 0), &close_it);
+    int r = compound_submit_locked(m, NULL);
+    compound_free(m);
+    return r;
+}
+
+static bool closes_can_go(struct conn *c)
+{
+    pthread_mutex_lock(&c->lock);
+    bool yes = !list_empty(&c->closes) && !c->dead && c->credits && list_empty(&c->credit_waiters);
+    pthread_mutex_unlock(&c->lock);
+    return yes;
+}
+
+void conn_flush_closes(struct conn *c)
+{
+    /* looked at again after the lock was let go: who failed to get it meanwhile relies on us */
+    while (closes_can_go(c)) {
+        if (pthread_mutex_trylock(&c->send_lock))
+            return;
+        struct handle *h;
+        int r = 0;
+        while (r == 0 && (h = next_close(c))) {
+            r = send_close(c, h);
+            if (r == 0) {
+                free(h);
+                continue;
+            }
+            pthread_mutex_lock(&c->lock);
+            list_add_tail(&c->closes, &h->link);
+            pthread_mutex_unlock(&c->lock);
+        }
+        pthread_mutex_unlock(&c->send_lock);
+        if (r < 0)
+            return;
+    }
+}

@@ -1,0 +1,247 @@
+/*
+ * What the files of this room share: the connection, and the compounds that travel on it.
+ *
+ * Lock order: conn->send_lock, then conn->lock. conn->lock is held for moments only: never across a
+ * system call, a signature or a call out of this room. conn->send_lock is held while one frame goes
+ * into the socket, so that frames leave whole; the receive thread only ever tries it.
+ *
+ * Fields that say "constant" are written while the connection has one caller (client_connect) or
+ * before its receive thread starts, and only read from then on.
+ */
+#ifndef LARDER_CLIENT_CONN_H
+#define LARDER_CLIENT_CONN_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/list.h"
+#include "base/ntstatus.h"
+#include "client/client.h"
+#include "client/socket.h"
+#include "observe/observe.h"
+#include "secure/secure.h"
+#include "wire/wire.h"
+
+#define CREDIT_PAYLOAD 65536u /* bytes that one credit pays for (3.1.5.2) */
+#define CREDIT_MAX     8192u  /* more than this is never counted, whatever a server grants */
+#define CREDIT_TARGET  512u   /* as many are asked for: 32 MiB under way */
+
+/* Our own ceilings under the server's: what one reply makes us hold in memory. */
+#define READ_MAX      (1u << 20)
+#define TRANSACT_MAX  (4u << 20)
+#define FRAME_SLACK   65536u     /* headers, paddings and small elements around the payload */
+#define FRAME_MAX_MIN (1u << 20) /* accepted whatever the server's sizes are */
+
+/* ---- the connection ---- */
+
+/* What a server has shown that it does not do: learned once, a bit each. */
+enum {
+    REFUSES_COMPOUNDS = 1,
+    REFUSES_COMPOUND_QUERY = 2, /* QUERY_INFO inside a compound */
+    REFUSES_LARGE_LISTINGS = 4, /* QUERY_DIRECTORY with a buffer over 64 KiB */
+};
+
+/* An open on the server, in memory of its own, so that it can wait in conn->closes for its CLOSE
+ * without another allocation. */
+struct handle {
+    struct list link; /* in conn->closes; protected by conn->lock */
+    struct wire_file_id id;
+};
+
+struct conn {
+    /* constant */
+    int fd;
+    char address[SOCKET_ADDRESS_MAX];
+    struct observe *observe;
+    struct conn_events events;
+    uint64_t request_timeout, echo_interval; /* ns */
+    pthread_t receiver;
+    bool receiver_started;
+
+    /* constant after client_connect */
+    uint64_t deadline_cap; /* no request waits longer: while connecting and in client_free */
+    uint16_t dialect;
+    uint16_t server_security_mode;
+    enum secure_algorithm signing_algorithm;
+    uint32_t max_read, max_transact;
+    bool multi_credit;
+    bool signs_tree_connect; /* 3.1.1 without signing: TREE_CONNECT is signed all the same */
+
+    atomic_uint frame_max; /* bytes behind a frame header that are accepted */
+    atomic_uint refuses;   /* REFUSES_... */
+
+    pthread_mutex_t send_lock; /* one frame at a time goes into fd */
+
+    pthread_mutex_t lock;
+    /* all below: protected by conn->lock */
+    struct hash pending; /* struct request by MessageId */
+    uint64_t next_message_id;
+    uint32_t credits;           /* granted and not used */
+    uint32_t in_flight;         /* charged by requests without their final response */
+    struct list credit_waiters; /* struct credit_waiter, first come first served */
+    pthread_cond_t credit_cond;
+    struct list closes; /* struct handle: to be closed when credits allow, nobody waits */
+    uint64_t session_id;
+    uint32_t tree_id;
+    struct secure_signer *signer; /* NULL: no key (yet) */
+    bool signing;                 /* everything is signed, and unsigned answers end the session */
+    bool established;             /* client_connect has succeeded */
+    bool closing;                 /* client_free is at work: the end is no news */
+    bool dead;                    /* set once, with why */
+    struct error why;
+
+    /* the receive thread's alone */
+    struct socket_reader reader;
+    uint64_t last_heard;  /* when the last bytes came */
+    uint64_t probe_since; /* when silence was first answered with an ECHO; 0: not silent */
+};
+
+/* Connects the socket and starts the receive thread. */
+int conn_new(const struct client_options *options, struct conn **ret, struct error *err);
+/* Ends the connection, joins the receive thread, frees what was never answered. Returns NULL. */
+struct conn *conn_free(struct conn *c);
+
+/* Ends the connection: everybody who waits for it fails with this error. The first reason stays.
+ * Any thread; conn->lock not held. */
+void conn_fail(struct conn *c, const struct error *why);
+
+/* Makes the session known to the receive thread and to all later requests. Takes the signer over.
+ */
+void conn_set_session(struct conn *c, uint64_t session_id, struct secure_signer *signer,
+                      bool signing);
+/* From now on the end of the connection is reported through conn_events. The error if it came
+ * already. */
+int conn_establish(struct conn *c, struct error *err);
+
+/* Queues a CLOSE that nobody waits for. Takes `h` over (NULL is allowed). Does not block. */
+void conn_close_later(struct conn *c, struct handle *h);
+/* Sends what conn_close_later queued, as far as credits and the send lock allow; does not block.
+ * Who holds the send lock calls this after letting go of it, so that a CLOSE is never left behind.
+ */
+void conn_flush_closes(struct conn *c);
+
+/* Writes one whole frame. Caller holds send_lock. Ends the connection where it cannot. */
+int conn_send_frame(struct conn *c, const void *frame, size_t len, uint64_t deadline);
+
+static inline uint64_t conn_deadline(const struct conn *c)
+{
+    uint64_t t = clock_now() + c->request_timeout;
+    return t < c->deadline_cap ? t : c->deadline_cap;
+}
+
+static inline bool conn_refuses(struct conn *c, unsigned what)
+{
+    return atomic_load_explicit(&c->refuses, memory_order_relaxed) & what;
+}
+
+static inline void conn_learn(struct conn *c, unsigned what)
+{
+    atomic_fetch_or_explicit(&c->refuses, what, memory_order_relaxed);
+}
+
+/* ---- receive.c: the receive thread ---- */
+
+void *conn_receive(void *conn);
+
+/* ---- credit.c ---- */
+
+/* The credits that a request pays for `payload` bytes of request or response. */
+static inline uint32_t credit_charge(const struct conn *c, uint32_t payload)
+{
+    return c->multi_credit && payload ? (payload - 1) / CREDIT_PAYLOAD + 1 : 1;
+}
+
+/* Caller holds conn->lock. Waits (letting go of the lock) until n credits are there and takes them.
+ * 0; -EAGAIN: not without waiting, though the deadline is 0, or not at all, since nothing is under
+ * way that could bring as many; -ETIMEDOUT; -ENOTCONN: the connection ended. */
+int credit_take(struct conn *c, uint32_t n, uint64_t deadline);
+/* Caller holds conn->lock. A response came, which grants n. */
+void credit_grant(struct conn *c, uint32_t n);
+/* Caller holds conn->lock. How many to ask for in a frame that charges `charge`. */
+uint16_t credit_request(const struct conn *c, uint32_t charge);
+/* All credits there are, used or not: more than these can not be waited for. */
+uint32_t credit_total(struct conn *c);
+/* The payload, at most `wanted`, that all credits together pay for; at least one credit's. */
+uint32_t credit_payload(struct conn *c, uint32_t wanted);
+
+/* ---- compound.c ---- */
+
+#define COMPOUND_MAX 4
+
+/* The bytes of one received frame; each answered request in it holds a reference. */
+struct frame {
+    atomic_uint refs;
+    size_t len;
+    uint8_t data[];
+};
+struct frame *frame_new(size_t len);
+struct frame *frame_ref(struct frame *f);
+struct frame *frame_unref(struct frame *f); /* returns NULL; NULL is allowed */
+
+/* One element. What was asked is constant after compound_submit; the reply is written by the
+ * receive thread before `answered`, and the caller's from then on. */
+struct request {
+    struct hash_node node; /* in conn->pending until answered; protected by conn->lock */
+    struct compound *compound;
+    struct wire_header header;
+    size_t offset, len; /* where in compound->buf */
+    uint32_t charge;
+    uint64_t sent_at;  /* written with its registration; protected by conn->lock until then */
+    bool interim;      /* protected by conn->lock */
+    uint64_t async_id; /* of the interim response; protected by conn->lock */
+    bool answered;     /* protected by conn->lock */
+    struct wire_header reply;
+    struct rd message;   /* the reply, positioned behind its header */
+    struct frame *frame; /* holds the reply's bytes */
+};
+
+/*
+ * One to COMPOUND_MAX requests that leave in one frame; the replies may come in any packing and
+ * order. One thread owns it from compound_new to compound_free. Freed before all replies are in, it
+ * lives on until they are: late replies find it, and an open that nobody took is closed.
+ */
+struct compound {
+    struct conn *conn;
+    unsigned count;
+    struct request request[COMPOUND_MAX];
+    struct handle *handle; /* for the CREATE among them, until compound_take_handle */
+    bool no_memory;        /* for the handle */
+    unsigned unanswered;   /* protected by conn->lock */
+    bool abandoned;        /* protected by conn->lock; the connection owns it now */
+    pthread_cond_t cond;   /* unanswered became 0, or the connection ended */
+    struct wr w;
+    uint8_t buf[];
+};
+
+/* `extra`: bytes of variable parts (names, tokens) over the fixed layouts. NULL: out of memory. */
+struct compound *compound_new(struct conn *c, size_t extra);
+/* Starts the next element, which is related to the one before. `payload` is the most that its
+ * response carries. The caller encodes the body through the cursor. */
+struct wr *compound_add(struct compound *m, uint16_t command, uint32_t payload);
+/* Signs and sends. Errors as credit_take's, -EMSGSIZE for what did not fit, -ENOMEM. */
+int compound_submit(struct compound *m, uint64_t deadline, struct error *err);
+/* The same for a caller who holds send_lock and does not wait for credits. */
+int compound_submit_locked(struct compound *m, struct error *err);
+/* Waits for all replies. Where the deadline comes first, CANCELs what is unanswered. */
+int compound_wait(struct compound *m, uint64_t deadline, struct error *err);
+/* Submits and waits within one request deadline: one round trip. */
+int compound_run(struct compound *m, struct error *err);
+/* Returns NULL. NULL is allowed. */
+struct compound *compound_free(struct compound *m);
+/* The last reply to an abandoned compound came: called by the receive thread. */
+void compound_orphaned(struct compound *m);
+
+static inline uint32_t compound_status(const struct compound *m, unsigned i)
+{
+    return m->request[i].reply.status;
+}
+
+/* Takes the open of the CREATE at `i`, which succeeded, out of the compound's care: it is closed by
+ * the new owner. Its id is set. -EBADMSG where the response cannot be read. */
+int compound_take_handle(struct compound *m, unsigned i, struct wire_create_response *ret_create,
+                         struct handle **ret);
+
+#endif

@@ -1,0 +1,278 @@
+/*
+ * Open, read, close.
+ *
+ * A file that the caller wants to read from its beginning is opened and read in one round trip.
+ * Longer reads are cut into pieces of max_read, several of which are under way at a time. By MS-FSA
+ * 2.1.5.3 a read is short only at the end of the file; where the size that the CREATE told says
+ * otherwise, the rest is asked for again, so that no answer shortens a file in silence.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/operation.h"
+
+enum { PIPELINE = 8 }; /* pieces of one read under way at a time */
+
+/* All constant; an open may be read by many threads at once. */
+struct client_file {
+    struct client *client;
+    struct handle *handle;
+    uint64_t size; /* as the CREATE told */
+    char path[];   /* for error texts */
+};
+
+static struct client_file *file_new(struct client *c, const char *path)
+{
+    size_t len = strlen(path) + 1;
+    struct client_file *f = malloc(sizeof(*f) + len);
+    if (f) {
+        *f = (struct client_file){.client = c};
+        memcpy(f->path, path, len);
+    }
+    return f;
+}
+
+static void add_read(struct compound *m, struct wire_file_id id, uint32_t len, uint64_t offset)
+{
+    const struct wire_read_request read = {.length = len, .offset = offset, .file_id = id};
+    wire_read_request_encode(compound_add(m, SMB2_READ, len), &read);
+}
+
+/* Copies what the answer at `i` carries; *ret_len 0 at the end of the file. */
+static int take_read(const struct operation *op, const struct compound *m, unsigned i, void *buf,
+                     size_t len, size_t *ret_len)
+{
+    struct wire_read_response read;
+    uint32_t status = compound_status(m, i);
+    if (status_is(status, STATUS_END_OF_FILE)) {
+        *ret_len = 0;
+        return 0;
+    }
+    if (!has_output(status))
+        return operation_status(op, status);
+    if (wire_read_response_decode(m->request[i].message, &read) < 0 || read.data.len > len)
+        return operation_malformed(op, SMB2_READ);
+    if (read.data.len)
+        memcpy(buf, read.data.base, read.data.len);
+    *ret_len = read.data.len;
+    return 0;
+}
+
+/* ---- open ---- */
+
+struct first_read {
+    void *buf;
+    uint32_t len;
+    size_t got;
+    bool eof;
+};
+
+/* A READ that failed is no failed open: whoever reads on gets its error. */
+static void take_first_read(const struct operation *op, const struct compound *m,
+                            const struct file_attr *attr, struct first_read *first)
+{
+    const struct operation quiet = {op->client, op->verb, op->path, NULL};
+    if (take_read(&quiet, m, 1, first->buf, first->len, &first->got) == 0)
+        first->eof = first->got == 0 || first->got >= attr->size;
+}
+
+static int open_compound(const struct operation *op, const struct rd *name,
+                         struct first_read *first, struct handle **ret, struct file_attr *ret_attr,
+                         struct retry *ret_retry)
+{
+    struct error why;
+    struct compound *m = compound_new(op->client->conn, name->len);
+    if (!m)
+        return operation_error(op, -ENOMEM, "out of memory");
+    add_create(m, OPEN_READ, name);
+    add_read(m, WIRE_FILE_ID_RELATED, first->len, 0);
+
+    int r = compound_run(m, &why);
+    if (r < 0) {
+        ret_retry->one_by_one = r == -EAGAIN;
+        r = operation_failed(op, &why);
+    } else if (!status_is(compound_status(m, 0), STATUS_SUCCESS)) {
+        if (is_refusal(compound_status(m, 0)))
+            *ret_retry = (struct retry){true, REFUSES_COMPOUNDS};
+        r = operation_status(op, compound_status(m, 0));
+    } else {
+        r = create_take(op, m, ret, ret_attr);
+        if (r == 0)
+            take_first_read(op, m, ret_attr, first);
+    }
+    compound_free(m);
+    return r;
+}
+
+static int open_path(const struct operation *op, enum client_style style, const struct rd *name,
+                     struct first_read *first, struct handle **ret, struct file_attr *ret_attr)
+{
+    struct client *c = op->client;
+    struct retry retry = {0};
+
+    if (style == CLIENT_COMPOUND && first->len && may_compound(c, 2, 0)) {
+        int r = open_compound(op, name, first, ret, ret_attr, &retry);
+        if (!retry.one_by_one)
+            return r;
+    }
+    int r = create_run(op, OPEN_READ, name, ret, ret_attr);
+    if (r == 0)
+        conn_learn(c->conn, retry.learn);
+    return r;
+}
+
+/* The most that can be read beside the CREATE, which takes a credit itself. */
+static uint32_t first_read_max(struct client *c, size_t len)
+{
+    uint32_t max = credit_payload(c->conn, c->conn->max_read + CREDIT_PAYLOAD);
+    max = max > CREDIT_PAYLOAD ? max - CREDIT_PAYLOAD : CREDIT_PAYLOAD;
+    max = max < c->conn->max_read ? max : c->conn->max_read;
+    return len < max ? (uint32_t)len : max;
+}
+
+int client_open(struct client *c, const char *path, enum client_style style, void *buf, size_t len,
+                struct client_file **ret, struct file_attr *ret_attr, size_t *ret_len,
+                bool *ret_eof, struct error *err)
+{
+    const struct operation op = {c, "open", path, err};
+    struct first_read first = {.buf = buf, .len = buf ? first_read_max(c, len) : 0};
+    struct wire_path name = {0};
+    struct file_attr attr;
+
+    struct client_file *f = file_new(c, path);
+    if (!f)
+        return operation_error(&op, -ENOMEM, "out of memory");
+    int r = wire_path_init(&op, path, &name);
+    if (r == 0)
+        r = open_path(&op, style, &name.name, &first, &f->handle, &attr);
+    wire_path_done(&name);
+    if (r < 0) {
+        free(f);
+        return r;
+    }
+    f->size = attr.size;
+    *ret = f;
+    *ret_attr = attr;
+    *ret_len = first.got;
+    *ret_eof = first.eof;
+    return 0;
+}
+
+/* ---- read ---- */
+
+struct piece {
+    struct compound *m;
+    uint32_t len;
+    uint64_t offset;
+};
+
+/* The pieces of one read that are under way, oldest first: a ring. */
+struct pipeline {
+    struct client_file *file;
+    uint64_t next, end; /* what is not asked for yet */
+    struct piece piece[PIPELINE];
+    unsigned first, count;
+};
+
+static int send_piece(const struct operation *op, struct pipeline *p, uint64_t deadline)
+{
+    struct conn *c = op->client->conn;
+    struct error why;
+    uint64_t left = p->end - p->next;
+    uint32_t len = credit_payload(c, left < c->max_read ? (uint32_t)left : c->max_read);
+    struct compound *m = compound_new(c, 0);
+    if (!m)
+        return operation_error(op, -ENOMEM, "out of memory");
+    add_read(m, p->file->handle->id, len, p->next);
+    int r = compound_submit(m, deadline, &why);
+    if (r < 0) {
+        compound_free(m);
+        return r == -EAGAIN && p->count ? r : operation_failed(op, &why);
+    }
+    p->piece[(p->first + p->count++) % PIPELINE] = (struct piece){m, len, p->next};
+    p->next += len;
+    return 0;
+}
+
+/* Keeps the pipeline full. With nothing under way it waits for credits, else it takes what is
+ * there. */
+static int fill(const struct operation *op, struct pipeline *p)
+{
+    while (p->next < p->end && p->count < PIPELINE) {
+        uint64_t deadline = p->count ? 0 : conn_deadline(op->client->conn);
+        int r = send_piece(op, p, deadline);
+        if (r == -EAGAIN && p->count)
+            return 0;
+        if (r < 0)
+            return r;
+    }
+    return 0;
+}
+
+static void drop(struct pipeline *p)
+{
+    for (; p->count; p->count--, p->first = (p->first + 1) % PIPELINE)
+        compound_free(p->piece[p->first].m);
+}
+
+/* Waits for the oldest piece. *ret_more: whether the file may go on behind it. */
+static int take_piece(const struct operation *op, struct pipeline *p, uint8_t *buf, uint64_t start,
+                      size_t *ret_len, bool *ret_more)
+{
+    struct piece piece = p->piece[p->first];
+    struct error why;
+    int r = compound_wait(piece.m, conn_deadline(op->client->conn), &why);
+    if (r < 0)
+        return operation_failed(op, &why);
+    r = take_read(op, piece.m, 0, buf + (piece.offset - start), piece.len, ret_len);
+    if (r < 0)
+        return r;
+    compound_free(piece.m);
+    p->first = (p->first + 1) % PIPELINE;
+    p->count--;
+
+    *ret_more = *ret_len == piece.len;
+    if (!*ret_more && *ret_len && piece.offset + *ret_len < p->file->size) {
+        drop(p); /* they would leave a gap */
+        p->next = piece.offset + *ret_len;
+        *ret_more = true;
+    }
+    return 0;
+}
+
+int64_t client_read(struct client_file *f, void *buf, size_t len, uint64_t offset,
+                    struct error *err)
+{
+    const struct operation op = {f->client, "read", f->path, err};
+    if (len > INT64_MAX || offset > INT64_MAX - len)
+        return operation_error(&op, -EINVAL, "the range is beyond what a file can have");
+    if (len == 0)
+        return 0;
+
+    struct pipeline p = {.file = f, .next = offset, .end = offset + len};
+    uint64_t done = offset;
+    bool more = true;
+    int r = 0;
+    observe_round_trip(f->client->conn->observe);
+    while (r == 0 && more && done < p.end) {
+        size_t got = 0;
+        r = fill(&op, &p);
+        if (r == 0)
+            r = take_piece(&op, &p, buf, offset, &got, &more);
+        done += got;
+    }
+    drop(&p);
+    return r < 0 ? r : (int64_t)(done - offset);
+}
+
+/* ---- close ---- */
+
+int client_close(struct client_file *f, enum client_style style, struct file_attr *ret_attr,
+                 struct error *err)
+{
+    const struct operation op = {f->client, "close", f->path, err};
+    int r = close_run(&op, f->handle, style, ret_attr);
+    free(f);
+    return r;
+}

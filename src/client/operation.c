@@ -1,0 +1,257 @@
+/*
+ * Errors of operations, paths on their way out, and the requests that several operations send.
+ *
+ * An error text names what was tried and on what, then what came back. Long paths are shown by
+ * their end, which tells more than their beginning.
+ */
+#include "client/operation.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/utf.h"
+
+enum { SHOWN_PATH = 160 };
+
+/* ---- errors ---- */
+
+/* The last SHOWN_PATH bytes of a path, from the beginning of a character. */
+static const char *shown(const char *path, const char **ret_dots)
+{
+    size_t len = strlen(path);
+    *ret_dots = len > SHOWN_PATH ? "..." : "";
+    if (len <= SHOWN_PATH)
+        return path;
+    path += len - SHOWN_PATH;
+    while (((unsigned char)*path & 0xc0) == 0x80)
+        path++;
+    return path;
+}
+
+int operation_error(const struct operation *op, int code, const char *text)
+{
+    const char *dots, *path = shown(op->path, &dots);
+    return error_set(op->err, code, 0, "%s //%.80s/%.80s/%s%s: %s", op->verb, op->client->host,
+                     op->client->share, dots, path, text);
+}
+
+int operation_failed(const struct operation *op, const struct error *why)
+{
+    int r = operation_error(op, why->code, why->text);
+    if (op->err)
+        op->err->status = why->status;
+    return r;
+}
+
+int operation_status(const struct operation *op, uint32_t status)
+{
+    const char *dots, *path = shown(op->path, &dots);
+    int r = error_status(op->err, status, "%s //%.80s/%.80s/%s%s", op->verb, op->client->host,
+                         op->client->share, dots, path);
+    if (r == 0) /* a success that the command does not have */
+        r = operation_error(op, -EBADMSG, "the server answered with a status that makes no sense");
+    return r;
+}
+
+int operation_malformed(const struct operation *op, uint16_t command)
+{
+    char text[64];
+    snprintf(text, sizeof(text), "the server's answer to %s is malformed",
+             wire_command_name(command));
+    return operation_error(op, -EBADMSG, text);
+}
+
+/* ---- paths ---- */
+
+/* Component lengths in bytes of UTF-16; `/` becomes `\`. */
+static int convert_separators(uint8_t *bytes, size_t len)
+{
+    size_t start = 0;
+    for (size_t i = 0; i <= len; i += 2) {
+        bool end = i == len || (bytes[i] == '/' && bytes[i + 1] == 0);
+        if (!end)
+            continue;
+        if (i - start > WIRE_COMPONENT_MAX)
+            return -ENAMETOOLONG;
+        if (i < len)
+            bytes[i] = '\\';
+        start = i + 2;
+    }
+    return 0;
+}
+
+int wire_path_init(const struct operation *op, const char *path, struct wire_path *ret)
+{
+    size_t len = strlen(path);
+    *ret = (struct wire_path){.name = rd_init(NULL, 0)};
+    if (len == 0)
+        return 0;
+    if (strchr(path, '\\'))
+        return operation_error(op, -ENOENT, "a name cannot contain \\ on an SMB server");
+    if (len > WIRE_PATH_MAX / 2 * 3)
+        return operation_error(op, -ENAMETOOLONG, "the path is too long for SMB");
+
+    size_t cap = len * 2 < WIRE_PATH_MAX ? len * 2 : WIRE_PATH_MAX;
+    ret->bytes = malloc(cap);
+    if (!ret->bytes)
+        return operation_error(op, -ENOMEM, "out of memory");
+    int n = utf8_to_utf16(path, len, ret->bytes, cap);
+    if (n == -ENAMETOOLONG)
+        return operation_error(op, n, "the path is too long for SMB");
+    if (n < 0)
+        return operation_error(op, n, "the name is not valid UTF-8");
+    if (convert_separators(ret->bytes, (size_t)n) < 0)
+        return operation_error(op, -ENAMETOOLONG, "a name is longer than 255 UTF-16 units");
+    ret->name = rd_init(ret->bytes, (size_t)n);
+    return 0;
+}
+
+void wire_path_done(struct wire_path *p)
+{
+    free(p->bytes);
+    *p = (struct wire_path){0};
+}
+
+/* ---- requests ---- */
+
+void add_create(struct compound *m, enum open_kind kind, const struct rd *name)
+{
+    static const struct {
+        uint32_t access, options;
+        bool id;
+    } kinds[] = {
+        /* asks for no data, so that it breaks nobody's lease and disturbs no sharing mode */
+        [OPEN_ATTRIBUTES] = {FILE_READ_ATTRIBUTES | ACCESS_SYNCHRONIZE, FILE_OPEN_REPARSE_POINT,
+                             false},
+        [OPEN_READ] = {FILE_READ_DATA | FILE_READ_ATTRIBUTES | ACCESS_SYNCHRONIZE,
+                       FILE_NON_DIRECTORY_FILE, true},
+        [OPEN_LIST] = {FILE_READ_DATA | FILE_READ_ATTRIBUTES | ACCESS_SYNCHRONIZE,
+                       FILE_DIRECTORY_FILE, true},
+    };
+    uint8_t context[32];
+    struct wr chain = wr_init(context, sizeof(context));
+    if (kinds[kind].id)
+        wire_create_context_encode(&chain, "QFid", NULL, 0, true); /* 2.2.13.2.9 */
+
+    const struct wire_create_request create = {
+        .impersonation = SMB2_IMPERSONATION,
+        .desired_access = kinds[kind].access,
+        .share_access = FILE_SHARE_ALL,
+        .disposition = FILE_OPEN,
+        .options = kinds[kind].options,
+        .name = *name,
+        .contexts = rd_init(context, chain.pos),
+    };
+    wire_create_request_encode(compound_add(m, SMB2_CREATE, 0), &create);
+}
+
+void add_query_info(struct compound *m, uint8_t type, uint8_t info_class, uint32_t output_length,
+                    struct wire_file_id id)
+{
+    const struct wire_query_info_request query = {
+        .info_type = type,
+        .info_class = info_class,
+        .output_length = output_length,
+        .file_id = id,
+    };
+    /* 3.2.4.1.5: one credit, whatever its response may carry */
+    wire_query_info_request_encode(compound_add(m, SMB2_QUERY_INFO, 0), &query);
+}
+
+void add_close(struct compound *m, struct wire_file_id id, bool post_query)
+{
+    const struct wire_close_request request = {
+        .flags = post_query ? SMB2_CLOSE_FLAG_POSTQUERY_ATTRIB : 0,
+        .file_id = id,
+    };
+    wire_close_request_encode(compound_add(m, SMB2_CLOSE, 0), &request);
+}
+
+/* 2.2.14.2.9: the file's id on its volume, then the volume's. 0 where there is none. */
+static uint64_t qfid(struct rd contexts)
+{
+    struct wire_create_context context;
+    while (wire_create_context_next(&contexts, &context) > 0)
+        if (context.name.len == 4 && memcmp(context.name.base, "QFid", 4) == 0)
+            return rd_u64(&context.data);
+    return 0;
+}
+
+int create_take(const struct operation *op, struct compound *m, struct handle **ret,
+                struct file_attr *ret_attr)
+{
+    struct wire_create_response create;
+    int r = compound_take_handle(m, 0, &create, ret);
+    if (r < 0)
+        return operation_malformed(op, SMB2_CREATE);
+    *ret_attr = create.attr;
+    ret_attr->id = qfid(create.contexts);
+    return 0;
+}
+
+int create_run(const struct operation *op, enum open_kind kind, const struct rd *name,
+               struct handle **ret, struct file_attr *ret_attr)
+{
+    struct error why;
+    struct compound *m = compound_new(op->client->conn, name->len);
+    if (!m)
+        return operation_error(op, -ENOMEM, "out of memory");
+    add_create(m, kind, name);
+    int r = compound_run(m, &why);
+    if (r < 0)
+        r = operation_failed(op, &why);
+    else if (!status_is(compound_status(m, 0), STATUS_SUCCESS))
+        r = operation_status(op, compound_status(m, 0));
+    else
+        r = create_take(op, m, ret, ret_attr);
+    compound_free(m);
+    return r;
+}
+
+static int close_answered(const struct operation *op, const struct compound *m,
+                          struct file_attr *ret_attr)
+{
+    struct wire_close_response closed;
+    if (!status_is(compound_status(m, 0), STATUS_SUCCESS))
+        return operation_status(op, compound_status(m, 0));
+    if (wire_close_response_decode(m->request[0].message, &closed) < 0)
+        return operation_malformed(op, SMB2_CLOSE);
+    if (ret_attr)
+        *ret_attr = closed.attr;
+    return 0;
+}
+
+int close_run(const struct operation *op, struct handle *h, enum client_style style,
+              struct file_attr *ret_attr)
+{
+    struct conn *c = op->client->conn;
+    struct error why;
+    if (style == CLIENT_COMPOUND) {
+        conn_close_later(c, h);
+        return 0;
+    }
+    struct compound *m = compound_new(c, 0);
+    if (!m) {
+        conn_close_later(c, h);
+        return operation_error(op, -ENOMEM, "out of memory");
+    }
+    add_close(m, h->id, ret_attr != NULL);
+    free(h);
+    int r = compound_run(m, &why);
+    r = r < 0 ? operation_failed(op, &why) : close_answered(op, m, ret_attr);
+    compound_free(m);
+    return r;
+}
+
+bool may_compound(struct client *c, unsigned n, unsigned refusals)
+{
+    return !conn_refuses(c->conn, REFUSES_COMPOUNDS | refusals) && credit_total(c->conn) >= n;
+}
+
+bool is_refusal(uint32_t status)
+{
+    return status_is(status, STATUS_INVALID_PARAMETER) || status_is(status, STATUS_NOT_SUPPORTED) ||
+           status_is(status, STATUS_NOT_IMPLEMENTED) || status_is(status, STATUS_INVALID_HANDLE) ||
+           status_is(status, STATUS_FILE_CLOSED) || status_is(status, STATUS_REQUEST_NOT_ACCEPTED);
+}

@@ -1,0 +1,99 @@
+/* What the operations of this room have in common: the client object, paths, and errors that name
+ * what was tried. Private to this room. */
+#ifndef LARDER_CLIENT_OPERATION_H
+#define LARDER_CLIENT_OPERATION_H
+
+#include "client/conn.h"
+
+/* All constant after client_connect. */
+struct client {
+    struct conn *conn;
+    char *host, *share;
+    struct client_facts facts;
+};
+
+/* One operation on its way, for its error texts. */
+struct operation {
+    struct client *client;
+    const char *verb; /* "stat" */
+    const char *path; /* as the caller gave it */
+    struct error *err;
+};
+
+/* Fail the operation; each fills the error and returns its negative errno. The text begins with
+ * "VERB //HOST/SHARE/PATH: ". */
+int operation_failed(const struct operation *op, const struct error *why); /* no answer came */
+int operation_status(const struct operation *op, uint32_t status);         /* the server said no */
+int operation_malformed(const struct operation *op, uint16_t command);     /* nonsense came */
+int operation_error(const struct operation *op, int code, const char *text);
+
+/* The bound of a path on the wire: a 16-bit length, in whole UTF-16 units. */
+#define WIRE_PATH_MAX      65534
+#define WIRE_COMPONENT_MAX 510 /* 255 UTF-16 units */
+
+/* A path or pattern as it goes over the wire. */
+struct wire_path {
+    struct rd name; /* over bytes, or empty */
+    uint8_t *bytes;
+};
+/* -ENAMETOOLONG, -EILSEQ, -ENOENT (a `\` in a name: it would be a separator there), -ENOMEM; the
+ * error is set. Free with wire_path_done, also after a failure. */
+int wire_path_init(const struct operation *op, const char *path, struct wire_path *ret);
+void wire_path_done(struct wire_path *p);
+
+/* ---- what compounds and single requests of several operations are made of ---- */
+
+enum open_kind { OPEN_ATTRIBUTES, OPEN_READ, OPEN_LIST };
+
+/* Adds the CREATE of an existing file, with a QFid context where an id is wanted. */
+void add_create(struct compound *m, enum open_kind kind, const struct rd *name);
+void add_query_info(struct compound *m, uint8_t type, uint8_t info_class, uint32_t output_length,
+                    struct wire_file_id id);
+void add_close(struct compound *m, struct wire_file_id id, bool post_query);
+
+/* A CREATE by itself, waited for. */
+int create_run(const struct operation *op, enum open_kind kind, const struct rd *name,
+               struct handle **ret, struct file_attr *ret_attr);
+/* Takes the open of a CREATE at 0 that succeeded; attr.id is from its QFid context, or 0. */
+int create_take(const struct operation *op, struct compound *m, struct handle **ret,
+                struct file_attr *ret_attr);
+/* A CLOSE by itself, waited for, or queued. Frees `h`. ret_attr may be NULL. */
+int close_run(const struct operation *op, struct handle *h, enum client_style style,
+              struct file_attr *ret_attr);
+
+/* How a compound asks for its requests to be sent one by one instead. */
+struct retry {
+    bool one_by_one;
+    unsigned learn; /* REFUSES_...: what to remember if that works */
+};
+
+/* Whether a compound of n elements is worth trying: not refused, and n credits can be had. */
+bool may_compound(struct client *c, unsigned n, unsigned refusals);
+/* Statuses by which servers refuse what is right in itself: the form, rather than the object. */
+bool is_refusal(uint32_t status);
+
+static inline bool status_is(uint32_t status, uint32_t code)
+{
+    return status == code;
+}
+
+/* STATUS_BUFFER_OVERFLOW comes with as much data as fitted. */
+static inline bool has_output(uint32_t status)
+{
+    return status_is(status, STATUS_SUCCESS) || status_is(status, STATUS_BUFFER_OVERFLOW);
+}
+
+/* ---- connecting, in this order ---- */
+
+/* negotiate.c. `preauth` is fed with request and response. */
+int negotiate(struct client *c, const struct client_options *options,
+              struct secure_preauth *preauth, struct error *err);
+/* session.c */
+int session_setup(struct client *c, const struct client_options *options,
+                  struct secure_preauth *preauth, struct error *err);
+void session_logoff(struct client *c);
+/* tree.c */
+int tree_connect(struct client *c, struct error *err);
+void tree_disconnect(struct client *c);
+
+#endif

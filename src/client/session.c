@@ -1,0 +1,222 @@
+/*
+ * The session: SESSION_SETUP until both sides are satisfied, then the keys; LOGOFF.
+ * (3.2.4.2.3, 3.2.5.3)
+ *
+ * The last answer is special. It completes the exchange, so the key that verifies it exists only
+ * after it has been taken, and it cannot be verified on the receive thread: it is verified here,
+ * before anything else is sent. In 3.1.1 it must be signed, since its signature is what proves that
+ * nobody changed the negotiation on its way.
+ *
+ * Guests have no key: nothing is signed, and anybody on the way can change anything. That is only
+ * accepted from callers who asked for it.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "client/auth.h"
+#include "client/operation.h"
+
+enum { LEGS_MAX = 8 };
+
+struct logon {
+    struct client *client;
+    const struct client_options *options;
+    struct secure_preauth *preauth; /* of 3.1.1 */
+    struct auth *auth;
+    struct error *err;
+    struct compound *last; /* the answered request */
+    struct wire_session_setup_response response;
+    bool guest;
+};
+
+static int failed(const struct logon *l, int code, const char *text)
+{
+    return error_set(l->err, code, 0, "cannot log on to %.120s as \"%.80s\": %s", l->client->host,
+                     auth_user(l->auth), text);
+}
+
+static int refused(const struct logon *l, uint32_t status)
+{
+    const char *hint = "";
+    if (status_is(status, STATUS_LOGON_FAILURE))
+        hint = " (wrong user or password?)";
+    else if (status_is(status, STATUS_ACCESS_DENIED))
+        hint = " (the server may insist on encryption, which is not supported yet)";
+    int r = error_status(l->err, status, "cannot log on to %.120s as \"%.80s\"%s", l->client->host,
+                         auth_user(l->auth), hint);
+    return r ? r : failed(l, -EBADMSG, "the server answered with a status that makes no sense");
+}
+
+/* ---- one leg ---- */
+
+static int chain(const struct logon *l, const void *message, size_t len)
+{
+    if (l->client->conn->dialect != SMB2_DIALECT_311)
+        return 0;
+    int r = secure_preauth_add(l->preauth, message, len);
+    return r < 0 ? failed(l, r, "cannot compute SHA-512") : 0;
+}
+
+static int send_token(struct logon *l, struct rd token)
+{
+    struct conn *c = l->client->conn;
+    struct error why;
+    const struct wire_session_setup_request request = {
+        .security_mode = l->options->require_signing ? SMB2_NEGOTIATE_SIGNING_REQUIRED
+                                                     : SMB2_NEGOTIATE_SIGNING_ENABLED,
+        .token = token,
+    };
+    compound_free(l->last);
+    l->last = compound_new(c, token.len);
+    if (!l->last)
+        return failed(l, -ENOMEM, "out of memory");
+    wire_session_setup_request_encode(compound_add(l->last, SMB2_SESSION_SETUP, 0), &request);
+    int r = compound_run(l->last, &why);
+    if (r < 0)
+        return failed(l, why.code, why.text);
+
+    const struct request *q = &l->last->request[0];
+    uint32_t status = q->reply.status;
+    if (!status_is(status, STATUS_SUCCESS) && !status_is(status, STATUS_MORE_PROCESSING_REQUIRED))
+        return refused(l, status);
+    if (wire_session_setup_response_decode(q->message, &l->response) < 0)
+        return failed(l, -EBADMSG, "the server's answer to SESSION_SETUP is malformed");
+
+    r = chain(l, l->last->buf + q->offset, q->len);
+    if (r == 0 && !status_is(status, STATUS_SUCCESS)) {
+        conn_set_session(c, q->reply.session_id, NULL, false);
+        r = chain(l, q->message.base, q->message.len);
+    }
+    return r;
+}
+
+/* ---- the end of the exchange ---- */
+
+static int accept_guest(struct logon *l)
+{
+    if (!l->options->guest)
+        return failed(l, -EACCES,
+                      "the server offers only a guest session, which cannot be signed "
+                      "(is the user known there? `guest` accepts it)");
+    if (l->options->require_signing)
+        return failed(l, -EACCES,
+                      "the server offers only a guest session, which cannot be signed, "
+                      "and signing is required");
+    l->guest = true;
+    conn_set_session(l->client->conn, l->last->request[0].reply.session_id, NULL, false);
+    return 0;
+}
+
+static int verify_last(const struct logon *l, const struct secure_signer *signer, bool signing)
+{
+    const struct request *q = &l->last->request[0];
+    if (!(q->reply.flags & SMB2_FLAGS_SIGNED)) {
+        if (!signing && l->client->conn->dialect != SMB2_DIALECT_311)
+            return 0;
+        return failed(l, -EBADMSG, "the server's last answer is not signed");
+    }
+    int r = secure_verify(signer, q->message.base, q->message.len);
+    return r < 0 ? failed(l, r,
+                          "the signature of the server's last answer is wrong (the "
+                          "negotiation was changed on its way, or the keys differ)")
+                 : 0;
+}
+
+static int start_signing(struct logon *l)
+{
+    struct conn *c = l->client->conn;
+    bool signing =
+        l->options->require_signing || (c->server_security_mode & SMB2_NEGOTIATE_SIGNING_REQUIRED);
+    uint8_t session_key[SECURE_KEY_SIZE], signing_key[SECURE_KEY_SIZE];
+    struct secure_signer *signer = NULL;
+
+    int r = auth_key(l->auth, session_key, l->err);
+    if (r < 0)
+        return r;
+    r = secure_signing_key(c->dialect, session_key, l->preauth, signing_key);
+    if (r == 0)
+        r = secure_signer_new(c->signing_algorithm, signing_key, &signer);
+    explicit_bzero(session_key, sizeof(session_key));
+    explicit_bzero(signing_key, sizeof(signing_key));
+    if (r < 0)
+        return failed(l, r, "libcrypto cannot make the signing key");
+
+    r = verify_last(l, signer, signing);
+    if (r < 0) {
+        secure_signer_free(signer);
+        return r;
+    }
+    c->signs_tree_connect = c->dialect == SMB2_DIALECT_311;
+    conn_set_session(c, l->last->request[0].reply.session_id, signer, signing);
+    l->client->facts.signing = signing;
+    l->client->facts.signing_algorithm =
+        signing ? secure_algorithm_name(c->signing_algorithm) : "none";
+    return 0;
+}
+
+/* The server is satisfied. */
+static int finish(struct logon *l)
+{
+    struct rd ignored;
+    if (l->response.session_flags & (SMB2_SESSION_FLAG_IS_GUEST | SMB2_SESSION_FLAG_IS_NULL))
+        return accept_guest(l);
+    if (!auth_complete(l->auth)) {
+        int r = auth_step(l->auth, l->response.token, &ignored, l->err);
+        if (r < 0)
+            return r;
+    }
+    if (!auth_complete(l->auth))
+        return failed(l, -EACCES, "the server ended the exchange before it proved itself");
+    if (l->response.session_flags & SMB2_SESSION_FLAG_ENCRYPT_DATA)
+        return failed(l, -EOPNOTSUPP,
+                      "the server insists on encryption, which is not supported "
+                      "yet");
+    return start_signing(l);
+}
+
+static int exchange(struct logon *l)
+{
+    struct rd token = rd_init(NULL, 0);
+    for (unsigned leg = 0; leg < LEGS_MAX; leg++) {
+        int r = auth_step(l->auth, token, &token, l->err);
+        if (r < 0)
+            return r;
+        if (token.len == 0)
+            return failed(l, -EACCES, "the server asks for more than there is to say");
+        r = send_token(l, token);
+        if (r < 0)
+            return r;
+        if (status_is(compound_status(l->last, 0), STATUS_SUCCESS))
+            return finish(l);
+        token = l->response.token;
+    }
+    return failed(l, -EACCES, "the server never ends the exchange");
+}
+
+int session_setup(struct client *c, const struct client_options *options,
+                  struct secure_preauth *preauth, struct error *err)
+{
+    struct logon l = {.client = c, .options = options, .preauth = preauth, .err = err};
+    c->facts.signing_algorithm = "none";
+    int r = auth_new(options, &l.auth, err);
+    if (r == 0)
+        r = exchange(&l);
+    if (r == 0) {
+        c->facts.guest = l.guest;
+        c->facts.session_id = l.last->request[0].reply.session_id;
+    }
+    compound_free(l.last);
+    auth_free(l.auth);
+    return r;
+}
+
+void session_logoff(struct client *c)
+{
+    struct compound *m = compound_new(c->conn, 0);
+    if (!m)
+        return;
+    wire_empty_encode(compound_add(m, SMB2_LOGOFF, 0));
+    (void)compound_run(m, NULL);
+    compound_free(m);
+}

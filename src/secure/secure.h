@@ -1,0 +1,65 @@
+/*
+ * Signing, key derivation and the pre-authentication hash of SMB2 (MS-SMB2
+ * sections 3.1.4.1, 3.1.4.2, 3.1.5.1, 3.2.5.2): bytes in, bytes out, all cryptography by
+ * libcrypto's EVP interfaces.
+ *
+ * Nothing here knows connections or sessions; nothing keeps a caller's buffer. Everything but the
+ * _new/_free pairs may be called from any number of threads on the same object.
+ */
+#ifndef LARDER_SECURE_SECURE_H
+#define LARDER_SECURE_SECURE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define SECURE_KEY_SIZE       16 /* a session key, a signing key */
+#define SECURE_SIGNATURE_SIZE 16
+#define SECURE_HASH_SIZE      64 /* SHA-512 */
+
+/* ---- signing: sign.c ---- */
+
+enum secure_algorithm { SECURE_HMAC_SHA256, SECURE_AES_CMAC };
+/* "HMAC-SHA256", "AES-CMAC" */
+const char *secure_algorithm_name(enum secure_algorithm a);
+
+/* An algorithm with its key. */
+struct secure_signer;
+
+/* 0, -ENOMEM, or -EOPNOTSUPP where libcrypto does not have the algorithm. */
+int secure_signer_new(enum secure_algorithm a, const uint8_t key[static SECURE_KEY_SIZE],
+                      struct secure_signer **ret);
+/* Returns NULL. NULL is allowed. */
+struct secure_signer *secure_signer_free(struct secure_signer *s);
+
+/*
+ * Writes the signature into the header of one message: one element of a compound from its header to
+ * the next one's, its padding included. SMB2_FLAGS_SIGNED must be in the header already, since it
+ * is signed too. 0, -EBADMSG for a message shorter than its header, -ENOMEM.
+ */
+int secure_sign(const struct secure_signer *s, uint8_t *message, size_t len);
+/* 0 where the signature is right, -EBADMSG where it is not; compares in constant time. */
+int secure_verify(const struct secure_signer *s, const uint8_t *message, size_t len);
+
+/* ---- the pre-authentication hash of 3.1.1: preauth.c ---- */
+
+/* All zero to begin with. */
+struct secure_preauth {
+    uint8_t hash[SECURE_HASH_SIZE];
+};
+/* Adds one whole message as it went over the wire, from its header to its last byte. 0 or -ENOMEM.
+ */
+int secure_preauth_add(struct secure_preauth *p, const void *message, size_t len);
+
+/* ---- key derivation: kdf.c ---- */
+
+/* The KDF of SP800-108 in counter mode with HMAC-SHA256; r is 32, L is 8 * out_len. Terminating
+ * NULs of label and context are the caller's to count. 0, -EOPNOTSUPP or -ENOMEM. */
+int secure_kdf(const void *key, size_t key_len, const void *label, size_t label_len,
+               const void *context, size_t context_len, uint8_t *out, size_t out_len);
+
+/* Session.SigningKey (3.2.5.3.1): the session key itself for 2.0.2 and 2.1, derived from it for 3.0
+ * and 3.0.2, and from it and the pre-authentication hash for 3.1.1. */
+int secure_signing_key(uint16_t dialect, const uint8_t session_key[static SECURE_KEY_SIZE],
+                       const struct secure_preauth *preauth, uint8_t ret[static SECURE_KEY_SIZE]);
+
+#endif
