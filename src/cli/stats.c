@@ -1,0 +1,224 @@
+/*
+ * `larder stats`: what a live mount says about itself over its control socket. The JSON is the
+ * mount's reply as it came; the text is the same reply as three tables: what went over the wire,
+ * what the caches answered and why they did not, and what the kernel asked.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <jansson.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "mount/control.h"
+#include "report/report.h"
+
+static const char help[] =
+    "larder stats /mnt\n\n"
+    "Shows what a mounted share has asked its server and what its caches answered: requests and\n"
+    "round trips, hits, misses with their reasons, faults. Asks the mount's process; neither the\n"
+    "server nor the mounted directory is touched.\n\n"
+    "  --json   everything, as one JSON object\n";
+
+static uint64_t number(const json_t *object, const char *key)
+{
+    json_int_t n = json_integer_value(json_object_get(object, key));
+    return n > 0 ? (uint64_t)n : 0;
+}
+
+static const char *text(const json_t *object, const char *key)
+{
+    const char *s = json_string_value(json_object_get(object, key));
+    return s ? s : "";
+}
+
+static void field(const char *name, const char *value)
+{
+    report_field(stdout, REPORT_TEXT, name, value);
+}
+
+static void print_head(const json_t *all)
+{
+    const json_t *connection = json_object_get(all, "connection");
+    char line[512], n[REPORT_NUMBER], m[REPORT_NUMBER];
+
+    field("mount", text(json_object_get(all, "mount"), "path"));
+    snprintf(line, sizeof(line), "%s, share %s, user %s", text(connection, "address"),
+             text(connection, "share"),
+             json_is_true(json_object_get(connection, "guest")) ? "guest"
+                                                                : text(connection, "user"));
+    field("server", line);
+    snprintf(line, sizeof(line), "SMB %s, signing %s", text(connection, "dialect"),
+             text(connection, "signing"));
+    field("dialect", line);
+    field("profile", text(all, "profile"));
+    snprintf(line, sizeof(line), "%s, of which metadata requests %s",
+             report_count(n, number(all, "messages")),
+             report_count(m, number(all, "metadata_requests")));
+    field("messages", line);
+    field("round trips", report_count(n, number(all, "round_trips")));
+}
+
+static void latency_cell(struct report_table *t, const json_t *latency, const char *quantile)
+{
+    char n[REPORT_NUMBER];
+    const json_t *ms = json_object_get(latency, quantile);
+    report_cell(t, "%s", ms ? report_decimal(n, json_number_value(ms), 2) : "-");
+}
+
+static void print_commands(const json_t *all)
+{
+    struct report_table *t = report_table_new();
+    report_column(t, REPORT_LEFT, "command");
+    report_column(t, REPORT_RIGHT, "requests");
+    report_column(t, REPORT_RIGHT, "responses");
+    report_column(t, REPORT_RIGHT, "errors");
+    report_column(t, REPORT_RIGHT, "median ms");
+    report_column(t, REPORT_RIGHT, "p99 ms");
+
+    char n[REPORT_NUMBER];
+    const char *command;
+    json_t *count;
+    json_object_foreach(json_object_get(all, "requests"), command, count)
+    {
+        const json_t *latency = json_object_get(json_object_get(all, "latency_ms"), command);
+        report_row(t);
+        report_cell(t, "%s", command);
+        report_cell(t, "%s", report_count(n, (uint64_t)json_integer_value(count)));
+        report_cell(t, "%s", report_count(n, number(json_object_get(all, "responses"), command)));
+        report_cell(t, "%s", report_count(n, number(json_object_get(all, "failed"), command)));
+        latency_cell(t, latency, "p50");
+        latency_cell(t, latency, "p99");
+    }
+    report_print(t, stdout, REPORT_TEXT);
+    report_table_free(t);
+}
+
+/* "expired 12, absent 3"; returns the sum. */
+static uint64_t miss_reasons(json_t *misses, char *out, size_t cap)
+{
+    uint64_t sum = 0;
+    size_t at = 0;
+    const char *reason;
+    json_t *count;
+    out[0] = '\0';
+    json_object_foreach(misses, reason, count)
+    {
+        sum += (uint64_t)json_integer_value(count);
+        int n = snprintf(out + at, cap - at, "%s%s %" JSON_INTEGER_FORMAT, at ? ", " : "", reason,
+                         json_integer_value(count));
+        if (n > 0 && (size_t)n < cap - at)
+            at += (size_t)n;
+    }
+    return sum;
+}
+
+static void print_caches(const json_t *all)
+{
+    struct report_table *t = report_table_new();
+    report_column(t, REPORT_LEFT, "cache");
+    report_column(t, REPORT_RIGHT, "entries");
+    report_column(t, REPORT_RIGHT, "hits");
+    report_column(t, REPORT_RIGHT, "misses");
+    report_column(t, REPORT_RIGHT, "hit rate");
+    report_column(t, REPORT_RIGHT, "evicted");
+    report_column(t, REPORT_LEFT, "why not");
+
+    char n[REPORT_NUMBER], reasons[256];
+    const char *name;
+    json_t *counts;
+    json_object_foreach(json_object_get(all, "cache"), name, counts)
+    {
+        const json_t *state = json_object_get(json_object_get(all, "caches"), name);
+        uint64_t hits = number(counts, "hit");
+        uint64_t misses =
+            miss_reasons(json_object_get(counts, "miss"), reasons, sizeof(reasons));
+        report_row(t);
+        report_cell(t, "%s%s", name,
+                    json_is_true(json_object_get(state, "enabled")) ? "" : " (off)");
+        report_cell(t, "%s", report_count(n, number(state, "entries")));
+        report_cell(t, "%s", report_count(n, hits));
+        report_cell(t, "%s", report_count(n, misses));
+        if (hits + misses)
+            report_cell(t, "%.1f %%", 100.0 * (double)hits / (double)(hits + misses));
+        else
+            report_cell(t, "-");
+        report_cell(t, "%s", report_count(n, number(counts, "evict")));
+        report_cell(t, "%s", reasons);
+    }
+    report_print(t, stdout, REPORT_TEXT);
+    report_table_free(t);
+}
+
+static void print_upcalls(const json_t *all)
+{
+    const json_t *mount = json_object_get(all, "mount");
+    struct report_table *t = report_table_new();
+    report_column(t, REPORT_LEFT, "asked by the kernel");
+    report_column(t, REPORT_RIGHT, "calls");
+
+    char n[REPORT_NUMBER];
+    const char *name;
+    json_t *count;
+    json_object_foreach(json_object_get(mount, "upcalls"), name, count)
+    {
+        if (json_integer_value(count) == 0)
+            continue;
+        report_row(t);
+        report_cell(t, "%s", name);
+        report_cell(t, "%s", report_count(n, (uint64_t)json_integer_value(count)));
+    }
+    report_print(t, stdout, REPORT_TEXT);
+    report_table_free(t);
+}
+
+static void print_faults(const json_t *all)
+{
+    size_t i;
+    json_t *fault;
+    json_array_foreach(json_object_get(all, "faults"), i, fault)
+        field("fault", json_string_value(fault) ? json_string_value(fault) : "");
+}
+
+int cmd_stats(int argc, char **argv)
+{
+    static const struct option long_options[] = {
+        {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {0}};
+    bool json = false;
+    optind = 1;
+    opterr = 0;
+    int c;
+    while ((c = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
+        if (c == 'h') {
+            fputs(help, stdout);
+            return EXIT_DONE;
+        }
+        if (c != 'j')
+            return cli_usage("stats", "unknown option \"%s\"", argv[optind - 1]);
+        json = true;
+    }
+    if (argc - optind != 1)
+        return cli_usage("stats", "give the directory of one mount");
+
+    struct error err;
+    json_t *all;
+    if (control_query(argv[optind], "stats", &all, &err) < 0)
+        return cli_fail("stats", "%s", err.text);
+    if (json) {
+        json_dumpf(all, stdout, JSON_INDENT(1));
+        putchar('\n');
+    } else {
+        print_head(all);
+        putchar('\n');
+        print_commands(all);
+        putchar('\n');
+        print_caches(all);
+        putchar('\n');
+        print_upcalls(all);
+        print_faults(all);
+    }
+    json_decref(all);
+    return fflush(stdout) == 0 ? EXIT_DONE : cli_fail("stats", "stdout: %s", strerror(errno));
+}
