@@ -345,7 +345,7 @@ static void a_file_is_read_to_its_end(void **state)
         send_all(p, &w);
         assert_int_equal(wire_read_response_decode(receive_one(p, &h, STATUS_SUCCESS), &m), 0);
         assert_int_equal(m.data.len, offset == 8 ? 3 : 4);
-        assert_memory_equal(m.data.base, "print('a')\n" + offset, m.data.len);
+        assert_memory_equal(m.data.base, &"print('a')\n"[offset], m.data.len);
     }
     struct wr w = begin(p);
     header(p, &w, SMB2_READ, false);
@@ -601,11 +601,16 @@ static void a_reply_can_end_at_any_byte(void **state)
 
 static void all_output_can_end_at_any_byte(void **state)
 {
-    for (uint64_t n = 1; n <= 200; n += 7) {
+    enum { ECHO_FRAME = WIRE_FRAME_HEADER + WIRE_HEADER_SIZE + 4 };
+    for (uint64_t n = 1; n <= 3 * ECHO_FRAME; n += 5) {
         struct peer *p = start(&(struct server_script){.hang_up_before = n});
-        for (int i = 0; i < 3; i++)
+        struct wire_header h;
+        for (uint64_t whole = 0; whole + ECHO_FRAME < n; whole += ECHO_FRAME) {
             send_echo(p);
-        assert_int_equal(recv(p->fd, p->in, 200, MSG_WAITALL), n - 1);
+            receive_one(p, &h, STATUS_SUCCESS);
+        }
+        send_echo(p);
+        assert_int_equal(recv(p->fd, p->in, ECHO_FRAME, MSG_WAITALL), (n - 1) % ECHO_FRAME);
         assert_true(is_hung_up(p));
         finish(p);
     }

@@ -282,6 +282,8 @@ static void close_without_the_flag_tells_no_attributes(void **state)
     struct wr w = header_for(buf, sizeof(buf));
     m.flags = 0;
     wire_close_response_encode(&w, &m);
+    for (size_t i = WIRE_HEADER_SIZE + 8; i < w.pos; i++)
+        assert_int_equal(buf[i], 0);
     assert_int_equal(wire_close_response_decode(message(buf, w.pos), &n), 0);
     assert_true(same_attr(&n.attr, &(struct file_attr){0}));
 
@@ -302,6 +304,16 @@ static void the_size_of_extended_attributes_is_no_reparse_tag(void **state)
     struct wire_dirent e;
     assert_int_equal(wire_dirent_next(&output, &e), 1);
     assert_int_equal(e.attr.reparse_tag, 0);
+
+    /* And a tag without the attribute is not sent as if it were one. */
+    struct wire_dirent plain = sample_dirents[0];
+    plain.attr.reparse_tag = 1234;
+    w = wr_init(buf, sizeof(buf));
+    last = SIZE_MAX;
+    wire_dirent_encode(&w, &last, &plain);
+    output = rd_init(buf, w.pos);
+    rd_skip(&output, 64);
+    assert_int_equal(rd_u32(&output), 0);
 }
 
 static void an_entry_without_room_leaves_those_before_it_whole(void **state)
