@@ -1,0 +1,284 @@
+/*
+ * The three beliefs and their bounds.
+ *
+ * Each cache is a ring of entries with a hand (second chance): a hit sets a bit and moves nothing;
+ * an insertion over the bound sends the hand round, which clears set bits and takes the first entry
+ * without one. The bounds hold when a call returns. Bytes are counted over all three; over
+ * CacheMemoryMax listings go first, being the largest, then attributes, then negatives.
+ *
+ * Expiry is noticed when a belief is asked for, and it is dropped then; why it is gone stays with
+ * the object, for the reason of the next miss.
+ */
+#include <errno.h>
+#include <stdlib.h>
+
+#include "cache/internal.h"
+
+/* ---- rings ---- */
+
+void ring_init(struct ring *r)
+{
+    list_init(&r->entries);
+    r->hand = &r->entries;
+    r->count = 0;
+}
+
+void ring_add(struct ring *r, struct ring_entry *e)
+{
+    list_add_tail(&r->entries, &e->link);
+    e->used = false;
+    r->count++;
+}
+
+void ring_del(struct ring *r, struct ring_entry *e)
+{
+    if (r->hand == &e->link)
+        r->hand = e->link.next;
+    list_del(&e->link);
+    r->count--;
+}
+
+struct ring_entry *ring_victim(struct ring *r, const struct ring_entry *keep)
+{
+    if (r->count == 0 || (r->count == 1 && r->entries.next == &keep->link))
+        return NULL;
+    for (;;) {
+        if (r->hand == &r->entries) {
+            r->hand = r->entries.next;
+            continue;
+        }
+        struct ring_entry *e = container_of(r->hand, struct ring_entry, link);
+        if (e != keep && !e->used)
+            return e;
+        e->used = false;
+        r->hand = r->hand->next;
+    }
+}
+
+/* ---- dropping ---- */
+
+void info_drop(struct cache *c, struct cache_file *f, enum observe_miss why)
+{
+    if (!f->believed)
+        return;
+    ring_del(&c->ring[OBSERVE_INFO], &f->ring);
+    c->bytes -= ACCOUNTED_FILE;
+    f->believed = false;
+    f->lost = why;
+    file_settle(c, f);
+}
+
+void listing_drop(struct cache *c, struct cache_file *dir, enum observe_miss why)
+{
+    struct cache_dir *d = dir->dir;
+    if (!d || !d->listing)
+        return;
+    ring_del(&c->ring[OBSERVE_DIR], &d->ring);
+    c->bytes -= listing_memory(d->listing);
+    d->listing = cache_listing_unref(d->listing);
+    d->lost = why;
+    file_settle(c, dir);
+}
+
+void negative_drop(struct cache *c, struct cache_negative *n)
+{
+    struct cache_file *dir = n->dir;
+    ring_del(&c->ring[OBSERVE_NOTFOUND], &n->ring);
+    c->bytes -= ACCOUNTED_MISSING + n->len;
+    hash_del(&dir->dir->negatives, &n->by_fold);
+    free(n);
+    file_settle(c, dir);
+}
+
+/* ---- bounds ---- */
+
+static void evict_listing(struct cache *c, struct ring_entry *e)
+{
+    struct cache_dir *d = container_of(e, struct cache_dir, ring);
+    struct event_path p;
+    observe_evict(c->observe, OBSERVE_DIR, event_file(c, d->file, &p));
+    listing_drop(c, d->file, MISS_EVICTED);
+}
+
+static void evict_info(struct cache *c, struct ring_entry *e)
+{
+    struct cache_file *f = container_of(e, struct cache_file, ring);
+    struct event_path p;
+    observe_evict(c->observe, OBSERVE_INFO, event_file(c, f, &p));
+    info_drop(c, f, MISS_EVICTED);
+}
+
+static void evict_negative(struct cache *c, struct ring_entry *e)
+{
+    struct cache_negative *n = container_of(e, struct cache_negative, ring);
+    struct event_path p;
+    observe_evict(c->observe, OBSERVE_NOTFOUND, event_child(c, n->dir, n->spelling, n->len, &p));
+    negative_drop(c, n);
+}
+
+/* Holds the bounds after `added` has come into ring `which`. */
+static void keep_bounds(struct cache *c, enum observe_cache which, const struct ring_entry *added)
+{
+    static void (*const evict[])(struct cache *,
+                                 struct ring_entry *) = {[OBSERVE_DIR] = evict_listing,
+                                                         [OBSERVE_INFO] = evict_info,
+                                                         [OBSERVE_NOTFOUND] = evict_negative};
+    struct ring_entry *victim;
+    while (c->ring[which].count > c->entries_max[which] &&
+           (victim = ring_victim(&c->ring[which], added)))
+        evict[which](c, victim);
+    for (int i = 0; i < OBSERVE_CACHES; i++)
+        while (c->bytes > c->settings.cache_memory_max &&
+               (victim = ring_victim(&c->ring[i], added)))
+            evict[i](c, victim);
+}
+
+/* ---- inserting ---- */
+
+void info_insert(struct cache *c, struct cache_file *f, const struct file_attr *attr,
+                 struct stamp stamp)
+{
+    struct event_path p;
+    file_hear(f, attr);
+    f->info = stamp;
+    if (f->believed) {
+        f->ring.used = true;
+    } else {
+        f->believed = true;
+        c->bytes += ACCOUNTED_FILE;
+        ring_add(&c->ring[OBSERVE_INFO], &f->ring);
+        file_settle(c, f);
+        keep_bounds(c, OBSERVE_INFO, &f->ring);
+    }
+    observe_insert(c->observe, OBSERVE_INFO, event_file(c, f, &p));
+}
+
+void negative_insert(struct cache *c, struct cache_file *dir, const char *name, size_t len,
+                     struct stamp stamp)
+{
+    struct event_path p;
+    struct cache_negative *n = negative_find(c, dir, name, len);
+    if (n) {
+        n->ring.used = true;
+    } else {
+        n = len <= UINT16_MAX && file_dir(c, dir) ? malloc(sizeof *n + len) : NULL;
+        if (!n)
+            return;
+        *n = (struct cache_negative){.dir = dir, .len = (uint16_t)len};
+        memcpy(n->spelling, name, len);
+        if (hash_add(&dir->dir->negatives, &n->by_fold, utf8_fold_hash(name, len, c->seed)) < 0) {
+            free(n);
+            return;
+        }
+        c->bytes += ACCOUNTED_MISSING + len;
+        ring_add(&c->ring[OBSERVE_NOTFOUND], &n->ring);
+        file_settle(c, dir);
+        n->stamp = stamp;
+        keep_bounds(c, OBSERVE_NOTFOUND, &n->ring);
+    }
+    n->stamp = stamp;
+    observe_insert(c->observe, OBSERVE_NOTFOUND, event_child(c, dir, name, len, &p));
+}
+
+void listing_insert(struct cache *c, struct cache_file *dir, struct cache_listing *l)
+{
+    struct event_path p;
+    struct cache_dir *d = dir->dir;
+    bool renewed = d->listing != NULL;
+    if (renewed)
+        c->bytes -= listing_memory(d->listing);
+    cache_listing_unref(d->listing);
+    d->listing = cache_listing_ref(l);
+    c->bytes += listing_memory(l);
+    if (renewed)
+        d->ring.used = true;
+    else
+        ring_add(&c->ring[OBSERVE_DIR], &d->ring);
+    file_settle(c, dir);
+    keep_bounds(c, OBSERVE_DIR, &d->ring);
+    observe_insert(c->observe, OBSERVE_DIR, event_file(c, dir, &p));
+}
+
+/* ---- asking ---- */
+
+struct cache_listing *listing_valid(struct cache *c, struct cache_file *dir, uint64_t now,
+                                    enum observe_miss *ret_why)
+{
+    struct cache_dir *d = dir->dir;
+    *ret_why = !c->enabled[OBSERVE_DIR] ? MISS_DISABLED : d ? d->lost : MISS_ABSENT;
+    if (!d)
+        return NULL;
+    if (d->listing && !still_valid(c, OBSERVE_DIR, listing_ticket(d->listing).sent, now)) {
+        listing_drop(c, dir, MISS_EXPIRED);
+        *ret_why = MISS_EXPIRED;
+    }
+    if (!d->listing && d->too_large && !still_valid(c, OBSERVE_DIR, d->too_large_sent, now)) {
+        d->too_large = false;
+        d->lost = MISS_EXPIRED;
+        *ret_why = MISS_EXPIRED;
+    }
+    return d->listing;
+}
+
+bool info_valid(struct cache *c, struct cache_file *f, uint64_t now, enum observe_miss *ret_why)
+{
+    if (f->believed && !still_valid(c, OBSERVE_INFO, f->info.sent, now))
+        info_drop(c, f, MISS_EXPIRED);
+    *ret_why = !c->enabled[OBSERVE_INFO] ? MISS_DISABLED : f->lost;
+    return f->believed;
+}
+
+struct cache_negative *negative_find(const struct cache *c, const struct cache_file *dir,
+                                     const char *name, size_t len)
+{
+    if (!dir->dir)
+        return NULL;
+    struct hash_node *node = hash_first(&dir->dir->negatives, utf8_fold_hash(name, len, c->seed));
+    for (; node; node = hash_next(node)) {
+        struct cache_negative *n = container_of(node, struct cache_negative, by_fold);
+        if (n->len == len && memcmp(n->spelling, name, len) == 0)
+            return n;
+    }
+    return NULL;
+}
+
+bool negative_valid(struct cache *c, struct cache_file *dir, const char *name, size_t len,
+                    uint64_t now, uint64_t *ret_until, enum observe_miss *ret_why)
+{
+    *ret_why = c->enabled[OBSERVE_NOTFOUND] ? MISS_ABSENT : MISS_DISABLED;
+    struct cache_negative *n = negative_find(c, dir, name, len);
+    if (!n)
+        return false;
+    if (!still_valid(c, OBSERVE_NOTFOUND, n->stamp.sent, now)) {
+        negative_drop(c, n);
+        *ret_why = MISS_EXPIRED;
+        return false;
+    }
+    n->ring.used = true;
+    *ret_until = n->stamp.sent + c->lifetime[OBSERVE_NOTFOUND];
+    return true;
+}
+
+void negatives_supersede(struct cache *c, struct cache_file *dir, const char *name, size_t len,
+                         uint64_t order)
+{
+    if (!dir->dir)
+        return;
+    struct hash *all = &dir->dir->negatives;
+    struct hash_node *node =
+        name ? hash_first(all, utf8_fold_hash(name, len, c->seed)) : hash_each(all, NULL);
+    while (node) {
+        struct hash_node *after = name ? hash_next(node) : hash_each(all, node);
+        struct cache_negative *n = container_of(node, struct cache_negative, by_fold);
+        if (order_after(order, n->stamp.order))
+            negative_drop(c, n);
+        node = after;
+    }
+}
+
+bool listed_attr_valid(const struct cache *c, const struct cache_listing *l,
+                       const struct cache_file *f, uint64_t now)
+{
+    struct cache_ticket t = listing_ticket(l);
+    return still_valid(c, OBSERVE_INFO, t.sent, now) && (!f || order_after(t.order, f->changed));
+}

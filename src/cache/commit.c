@@ -1,0 +1,347 @@
+/*
+ * Answers become beliefs here, or not: an answer is believed only if nothing that it is about has
+ * changed since its ticket was taken, and only over older answers. So it does not matter in which
+ * order answers arrive.
+ *
+ * A complete listing speaks about every name in its directory at once: negatives that are older go,
+ * names that it lists otherwise are bound anew, and attributes held beside it are brought up to
+ * date, so that what is older never comes back when the listing itself is evicted. Conversely an
+ * answer about one name that contradicts an older listing shows that the listing is stale, and it
+ * goes.
+ */
+#include <errno.h>
+
+#include "cache/internal.h"
+
+struct cache_ticket cache_ask(struct cache *c, uint64_t now)
+{
+    return (struct cache_ticket){.order = ++c->order, .sent = now};
+}
+
+static struct stamp stamp_of(struct cache_ticket t)
+{
+    return (struct stamp){.order = t.order, .sent = t.sent};
+}
+
+/* Whether the answer is about what `dir` is now: nothing above it, nor it, was moved since. */
+static bool same_place(const struct cache_file *dir, struct cache_ticket t)
+{
+    for (;;) {
+        if (!order_after(t.order, dir->moved))
+            return false;
+        if (list_empty(&dir->names))
+            return dir->serial == 1; /* the root, or something that was detached */
+        dir = container_of(dir->names.next, struct cache_name, of_file)->dir;
+    }
+}
+
+static bool names_unchanged(const struct cache_file *dir, struct cache_ticket t)
+{
+    return same_place(dir, t) && (!dir->dir || order_after(t.order, dir->dir->changed));
+}
+
+static bool attr_newest(const struct cache_file *f, struct cache_ticket t)
+{
+    return order_after(t.order, f->changed) && (!f->heard || order_after(t.order, f->info.order));
+}
+
+static uint64_t believed_until(const struct cache *c, enum observe_cache which, uint64_t sent,
+                               uint64_t now)
+{
+    return still_valid(c, which, sent, now) ? sent + c->lifetime[which] : 0;
+}
+
+/* Whether the listing tells something about exactly this spelling: *ret_there. */
+static bool listing_tells(const struct cache_listing *l, const char *name, size_t len,
+                          bool *ret_there)
+{
+    size_t folded, one;
+    int64_t exact = listing_find(l, name, len, &folded, &one);
+    *ret_there = exact >= 0;
+    return exact >= 0 || (folded == 0 && !utf8_has_non_ascii(name, len) && !memchr(name, '~', len));
+}
+
+static void check_against_listing(struct cache *c, struct cache_file *dir, const char *name,
+                                  size_t len, bool found, struct cache_ticket t)
+{
+    struct event_path p;
+    struct cache_listing *l = dir->dir ? dir->dir->listing : NULL;
+    bool there;
+    if (!l || !order_after(t.order, listing_ticket(l).order) ||
+        !listing_tells(l, name, len, &there) || there == found)
+        return;
+    observe_invalidate(c->observe, OBSERVE_DIR, MISS_CHANGED, event_file(c, dir, &p));
+    listing_drop(c, dir, MISS_CHANGED);
+}
+
+/* The first answer about a spelling that a listing has only in other case shows what the server
+ * does with case. */
+static void learn_folding(struct cache *c, const struct cache_file *dir, const char *name,
+                          size_t len, bool found)
+{
+    const struct cache_listing *l = dir->dir ? dir->dir->listing : NULL;
+    size_t folded, one;
+    if (c->folding != FOLDS_UNKNOWN || !l || utf8_has_non_ascii(name, len))
+        return;
+    if (listing_find(l, name, len, &folded, &one) < 0 && folded == 1)
+        c->folding = found ? FOLDS : FOLDS_NOT;
+}
+
+/* ---- attributes ---- */
+
+uint64_t cache_commit_attr(struct cache *c, struct cache_file *f, const struct file_attr *attr,
+                           struct cache_ticket ticket, uint64_t now)
+{
+    if (!cache_file_same(f, attr) || !attr_newest(f, ticket))
+        return 0;
+    if (!f->identified) {
+        struct cache_name *n =
+            list_empty(&f->names) ? NULL : container_of(f->names.next, struct cache_name, of_file);
+        if (n)
+            name_bind(c, n->dir, n->spelling, n->len, attr, n->bound);
+        else
+            f->identified = f == c->root;
+        if (f == c->root)
+            f->ino = attr->id;
+    }
+    if (!c->enabled[OBSERVE_INFO]) {
+        file_hear(f, attr);
+        f->info = stamp_of(ticket);
+        return 0;
+    }
+    info_insert(c, f, attr, stamp_of(ticket));
+    return believed_until(c, OBSERVE_INFO, ticket.sent, now);
+}
+
+/* ---- names ---- */
+
+/* What is known of this one name is newer than the ticket. */
+static bool name_is_newer(struct cache *c, struct cache_file *dir, const char *name, size_t len,
+                          struct cache_ticket t)
+{
+    struct cache_negative *negative = negative_find(c, dir, name, len);
+    struct cache_name *n = name_find(c, dir, name, len);
+    return (negative && !order_after(t.order, negative->stamp.order)) ||
+           (n && n->confirmed && !order_after(t.order, n->existence.order));
+}
+
+/* A believed listing that is newer than the ticket has the last word. */
+static bool listing_is_newer(const struct cache_file *dir, struct cache_ticket t)
+{
+    return dir->dir && dir->dir->listing &&
+           !order_after(t.order, listing_ticket(dir->dir->listing).order);
+}
+
+int cache_commit_found(struct cache *c, struct cache_file *dir, const char *name, size_t len,
+                       const struct file_attr *attr, struct cache_ticket ticket, uint64_t now,
+                       struct cache_file **ret, uint64_t *ret_valid_until)
+{
+    bool believe = names_unchanged(dir, ticket) && !name_is_newer(c, dir, name, len, ticket) &&
+                   !listing_is_newer(dir, ticket);
+    if (believe) {
+        learn_folding(c, dir, name, len, true);
+        check_against_listing(c, dir, name, len, true, ticket);
+    }
+    struct cache_name *n = name_bind(c, dir, name, len, attr, ticket.order);
+    if (!n)
+        return -ENOMEM;
+    struct cache_file *f = cache_file_ref(n->file);
+    uint64_t until = 0;
+    if (believe) {
+        negatives_supersede(c, dir, name, len, ticket.order);
+        n->confirmed = true;
+        n->existence = stamp_of(ticket);
+        until = cache_commit_attr(c, f, attr, ticket, now);
+    }
+    *ret = f;
+    *ret_valid_until = until;
+    return 0;
+}
+
+uint64_t cache_commit_missing(struct cache *c, struct cache_file *dir, const char *name, size_t len,
+                              struct cache_ticket ticket, uint64_t now)
+{
+    if (!names_unchanged(dir, ticket) || name_is_newer(c, dir, name, len, ticket) ||
+        listing_is_newer(dir, ticket))
+        return 0;
+    learn_folding(c, dir, name, len, false);
+    check_against_listing(c, dir, name, len, false, ticket);
+    struct cache_name *n = name_find(c, dir, name, len);
+    if (n && order_after(ticket.order, n->bound)) {
+        struct event_path p;
+        if (n->file->believed)
+            observe_invalidate(c->observe, OBSERVE_INFO, MISS_CHANGED, event_file(c, n->file, &p));
+        info_drop(c, n->file, MISS_CHANGED);
+        dir->refs++;
+        name_unbind(c, n);
+        dir->refs--;
+        file_settle(c, dir);
+    }
+    if (!c->enabled[OBSERVE_NOTFOUND])
+        return 0;
+    negative_insert(c, dir, name, len, stamp_of(ticket));
+    return believed_until(c, OBSERVE_NOTFOUND, ticket.sent, now);
+}
+
+/* ---- listings ---- */
+
+/* Brings one name of the directory into line with its new listing. May unbind it. */
+static void reconcile(struct cache *c, struct cache_name *n, const struct cache_listing *l)
+{
+    struct cache_ticket t = listing_ticket(l);
+    size_t folded, one;
+    const char *spelling;
+    int64_t i = listing_find(l, n->spelling, n->len, &folded, &one);
+    if (!order_after(t.order, n->bound))
+        return;
+    if (i < 0) {
+        if (n->confirmed && order_after(t.order, n->existence.order))
+            n->confirmed = false;
+        return;
+    }
+    const struct file_attr *attr = &listing_at(l, (size_t)i, &spelling)->attr;
+    if (!cache_file_same(n->file, attr)) {
+        name_unbind(c, n);
+        return;
+    }
+    n->bound = t.order;
+    struct cache_file *f = n->file;
+    if (f->believed && order_after(t.order, f->info.order) && order_after(t.order, f->changed)) {
+        file_hear(f, attr);
+        f->info = stamp_of(t);
+    }
+}
+
+void cache_commit_listing(struct cache *c, struct cache_file *dir, struct cache_listing *l,
+                          struct cache_ticket ticket, uint64_t now)
+{
+    struct cache_dir *d = file_dir(c, dir);
+    if (!d || !names_unchanged(dir, ticket) || listing_is_newer(dir, ticket))
+        return;
+    d->listed = true;
+    d->probes = 0;
+    d->large = cache_listing_wire_bytes(l) > LARGE_LISTING;
+    dir->refs++; /* names and negatives may go */
+    negatives_supersede(c, dir, NULL, 0, ticket.order);
+    struct hash_node *node = hash_each(&d->names, NULL);
+    while (node) {
+        struct hash_node *after = hash_each(&d->names, node);
+        reconcile(c, container_of(node, struct cache_name, by_fold), l);
+        node = after;
+    }
+    d->too_large = cache_listing_wire_bytes(l) > c->settings.directory_cache_entry_size_max ||
+                   listing_memory(l) > c->settings.cache_memory_max;
+    if (c->enabled[OBSERVE_DIR] && !d->too_large) {
+        listing_insert(c, dir, l);
+    } else if (c->enabled[OBSERVE_DIR]) {
+        d->too_large_sent = ticket.sent;
+        listing_drop(c, dir, MISS_TOO_LARGE);
+        d->lost = MISS_TOO_LARGE;
+    }
+    dir->refs--;
+    file_settle(c, dir);
+}
+
+void cache_commit_partial(struct cache *c, struct cache_file *dir, struct cache_ticket ticket,
+                          uint64_t now)
+{
+    struct cache_dir *d = file_dir(c, dir);
+    if (!d || !names_unchanged(dir, ticket) || d->listing)
+        return;
+    d->large = true;
+    d->probes = 0;
+    d->lost = MISS_PARTIAL;
+}
+
+int cache_adopt(struct cache *c, struct cache_file *dir, struct cache_listing *l, size_t i,
+                uint64_t now, struct cache_file **ret, uint64_t *ret_valid_until)
+{
+    const char *spelling;
+    const struct listing_entry *e = listing_at(l, i, &spelling);
+    struct cache_ticket t = listing_ticket(l);
+    struct cache_name *n = name_bind(c, dir, spelling, e->len, &e->attr, t.order);
+    if (!n)
+        return -ENOMEM;
+    struct cache_file *f = cache_file_ref(n->file);
+    bool believed =
+        dir->dir->listing == l && cache_file_same(f, &e->attr) && listed_attr_valid(c, l, f, now);
+    if (believed && !f->believed && attr_newest(f, t)) {
+        file_hear(f, &e->attr);
+        f->info = stamp_of(t);
+    }
+    uint64_t names_until = t.sent + c->lifetime[OBSERVE_DIR],
+             attr_until = t.sent + c->lifetime[OBSERVE_INFO];
+    *ret_valid_until = !believed ? 0 : names_until < attr_until ? names_until : attr_until;
+    *ret = f;
+    return 0;
+}
+
+/* ---- changes ---- */
+
+static void drop_names(struct cache *c, struct cache_file *dir, enum observe_miss why)
+{
+    struct event_path p;
+    struct cache_dir *d = dir->dir;
+    if (d->listing)
+        observe_invalidate(c->observe, OBSERVE_DIR, why, event_file(c, dir, &p));
+    listing_drop(c, dir, why);
+    d->too_large = false;
+    d->lost = why;
+    d->changed = ++c->order;
+}
+
+static void drop_attr(struct cache *c, struct cache_file *f, enum observe_miss why)
+{
+    struct event_path p;
+    if (f->believed)
+        observe_invalidate(c->observe, OBSERVE_INFO, why, event_file(c, f, &p));
+    info_drop(c, f, why);
+    f->lost = why;
+    f->changed = ++c->order;
+}
+
+static void drop_negative(struct cache *c, struct cache_negative *n, enum observe_miss why)
+{
+    struct event_path p;
+    observe_invalidate(c->observe, OBSERVE_NOTFOUND, why,
+                       event_child(c, n->dir, n->spelling, n->len, &p));
+    negative_drop(c, n);
+}
+
+void cache_changed(struct cache *c, struct cache_file *f, enum observe_miss reason)
+{
+    f->refs++;
+    drop_attr(c, f, reason);
+    if (f->dir) {
+        drop_names(c, f, reason);
+        struct hash_node *node;
+        while ((node = hash_each(&f->dir->negatives, NULL)))
+            drop_negative(c, container_of(node, struct cache_negative, by_fold), reason);
+    }
+    f->refs--;
+    file_settle(c, f);
+}
+
+void cache_name_changed(struct cache *c, struct cache_file *dir, const char *name, size_t len,
+                        enum observe_miss reason)
+{
+    if (!file_dir(c, dir))
+        return;
+    dir->refs++;
+    drop_names(c, dir, reason);
+    struct hash_node *node = hash_first(&dir->dir->negatives, utf8_fold_hash(name, len, c->seed));
+    while (node) {
+        struct hash_node *after = hash_next(node);
+        struct cache_negative *n = container_of(node, struct cache_negative, by_fold);
+        if (utf8_fold_equal(n->spelling, n->len, name, len))
+            drop_negative(c, n, reason);
+        node = after;
+    }
+    struct cache_name *n = name_find(c, dir, name, len);
+    if (n) {
+        n->confirmed = false;
+        n->file->moved = ++c->order;
+    }
+    dir->refs--;
+    file_settle(c, dir);
+}

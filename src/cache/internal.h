@@ -1,0 +1,222 @@
+/*
+ * Inside of cache/: listing.c (snapshots), file.c (names, files, their identity and life), belief.c
+ * (the three beliefs and their bounds), commit.c (answers), plan.c (what to do next), walk.c
+ * (paths).
+ */
+#ifndef LARDER_CACHE_INTERNAL_H
+#define LARDER_CACHE_INTERNAL_H
+
+#include <string.h>
+
+#include "base/clock.h"
+#include "base/hash.h"
+#include "base/list.h"
+#include "base/utf.h"
+#include "cache/cache.h"
+
+#define LARGE_LISTING                                                                              \
+    (128 * 1024)               /* wire bytes that one round trip brings: two buffers of 64 KiB */
+#define LARGE_THRESHOLD   32   /* probes after which even a large directory is listed */
+#define IDLE_FILES_MAX    1024 /* objects kept for nothing but the reason of their next miss */
+#define ACCOUNTED_FILE    512  /* bytes counted for an info entry: object, name, table slots */
+#define ACCOUNTED_MISSING 128  /* the same for a negative, beside its name */
+
+/* Orders are serial numbers. */
+static inline bool order_after(uint64_t a, uint64_t b)
+{
+    return (int64_t)(a - b) > 0;
+}
+
+/* What was learned when, of one belief. */
+struct stamp {
+    uint64_t order; /* of the ticket */
+    uint64_t sent;
+};
+
+/* ---- rings: strict bounds, least recently used by second chance ---- */
+
+struct ring_entry {
+    struct list link; /* empty: not in the ring */
+    bool used;        /* hit since the hand came by */
+};
+struct ring {
+    struct list entries; /* in order of insertion */
+    struct list *hand;
+    size_t count;
+};
+void ring_init(struct ring *r);
+void ring_add(struct ring *r, struct ring_entry *e);
+void ring_del(struct ring *r, struct ring_entry *e);
+/* The next victim, which is never `keep`; NULL where there is no other. Stays in the ring. */
+struct ring_entry *ring_victim(struct ring *r, const struct ring_entry *keep);
+
+/* ---- objects ---- */
+
+/* A directory's own beliefs, made when first needed. */
+struct cache_dir {
+    struct cache_file *file; /* whose this is */
+    struct hash names;       /* struct cache_name, by folded spelling */
+    struct hash negatives;   /* struct cache_negative, the same */
+    uint64_t changed;        /* order at which names in it last changed */
+
+    struct cache_listing *listing; /* NULL: none believed */
+    struct ring_entry ring;
+    enum observe_miss lost; /* why there is none */
+    bool too_large;         /* the last listing was over DirectoryCacheEntrySizeMax ... */
+    uint64_t too_large_sent;
+
+    bool listed;         /* a complete listing has been seen once */
+    bool large;          /* more than one round trip brings */
+    unsigned probes;     /* look-ups that no belief answered, since the last listing */
+    uint64_t last_probe; /* when */
+};
+
+struct cache_file {
+    struct hash_node by_id; /* in cache->by_id where `shared` */
+    struct list idle;       /* in cache->idle where nothing holds it */
+    struct list names;      /* struct cache_name: what leads here; directories have at most one */
+    unsigned refs;
+    uint64_t serial;
+    uint64_t ino; /* 0 until identified */
+    bool identified, is_dir, shared;
+    uint64_t changed; /* order at which its attributes last changed */
+    uint64_t moved;   /* order at which what leads to it last changed */
+
+    bool heard; /* attr has been told at least once */
+    struct file_attr attr;
+    bool believed; /* info entry; attr is then as of info.order */
+    struct ring_entry ring;
+    struct stamp info;
+    enum observe_miss lost;
+
+    struct cache_dir *dir; /* NULL: no beliefs yet, or not a directory */
+};
+
+struct cache_name {
+    struct hash_node by_fold; /* in dir->dir->names */
+    struct list of_file;
+    struct cache_file *dir, *file;
+    uint64_t bound; /* order of the answer that said which file this is */
+    bool confirmed; /* by a look-up of its own, as of: */
+    struct stamp existence;
+    uint16_t len;
+    char spelling[];
+};
+
+struct cache_negative {
+    struct hash_node by_fold;
+    struct ring_entry ring;
+    struct cache_file *dir;
+    struct stamp stamp;
+    uint16_t len;
+    char spelling[];
+};
+
+struct cache {
+    struct settings settings;
+    bool enabled[OBSERVE_CACHES];
+    uint64_t lifetime[OBSERVE_CACHES]; /* ns */
+    size_t entries_max[OBSERVE_CACHES];
+    struct observe *observe;
+
+    uint64_t order; /* the last one given out */
+    uint64_t serial;
+    uint64_t seed;
+    enum { FOLDS_UNKNOWN, FOLDS, FOLDS_NOT } folding; /* what the server does with ASCII case */
+
+    struct cache_file *root;
+    struct hash by_id; /* struct cache_file that are `shared` */
+    struct list idle;
+    size_t idle_count, file_count;
+
+    struct ring ring[OBSERVE_CACHES];
+    uint64_t bytes;
+};
+
+/* An order before every other: of things that never changed. */
+static inline uint64_t order_long_ago(const struct cache *c)
+{
+    return c->order - (1ull << 62);
+}
+
+/* A belief that was asked for at `sent` and lives for this cache's lifetime. */
+static inline bool still_valid(const struct cache *c, enum observe_cache which, uint64_t sent,
+                               uint64_t now)
+{
+    return c->enabled[which] && now >= sent && now - sent < c->lifetime[which];
+}
+
+/* ---- listing.c ---- */
+
+struct listing_entry {
+    struct file_attr attr;
+    size_t name; /* offset */
+    uint16_t len;
+};
+struct cache_ticket listing_ticket(const struct cache_listing *l);
+size_t listing_memory(const struct cache_listing *l);
+const struct listing_entry *listing_at(const struct cache_listing *l, size_t i,
+                                       const char **ret_name);
+/* Index of the exact spelling, -1: none. *ret_folded: how many other spellings fold alike,
+ * *ret_one: one of them. */
+int64_t listing_find(const struct cache_listing *l, const char *name, size_t len,
+                     size_t *ret_folded, size_t *ret_one);
+
+/* ---- file.c ---- */
+
+struct cache_dir *file_dir(struct cache *c, struct cache_file *f); /* makes it; NULL: no memory */
+struct cache_name *name_find(const struct cache *c, const struct cache_file *dir, const char *name,
+                             size_t len);
+/* The name `spelling` in `dir`, leading to a file of these attributes; what an answer newer than
+ * `order` said about it stays. NULL: no memory. */
+struct cache_name *name_bind(struct cache *c, struct cache_file *dir, const char *spelling,
+                             size_t len, const struct file_attr *attr, uint64_t order);
+/* The same for a directory of which nothing is known but that it must be there. */
+struct cache_name *name_bind_unknown_dir(struct cache *c, struct cache_file *dir,
+                                         const char *spelling, size_t len);
+/* Nothing leads from this name any more. */
+void name_unbind(struct cache *c, struct cache_name *n);
+/* Takes attributes over as the last that were heard. */
+void file_hear(struct cache_file *f, const struct file_attr *attr);
+/* To be called after anything that may have let go of f. May free it. */
+void file_settle(struct cache *c, struct cache_file *f);
+/* Path for events, "" in a buffer of its own where nobody wants it. */
+struct event_path {
+    char text[1024];
+};
+const char *event_file(const struct cache *c, const struct cache_file *f, struct event_path *p);
+const char *event_child(const struct cache *c, const struct cache_file *dir, const char *name,
+                        size_t len, struct event_path *p);
+
+/* ---- belief.c ---- */
+
+struct cache_negative *negative_find(const struct cache *c, const struct cache_file *dir,
+                                     const char *name, size_t len);
+void negative_drop(struct cache *c, struct cache_negative *n);
+/* Drops the negatives whose names fold like this one (all of the directory's for a NULL name) and
+ * that are older. */
+void negatives_supersede(struct cache *c, struct cache_file *dir, const char *name, size_t len,
+                         uint64_t order);
+void info_drop(struct cache *c, struct cache_file *f, enum observe_miss why);
+void listing_drop(struct cache *c, struct cache_file *dir, enum observe_miss why);
+
+/* Insert or renew, keep the bounds, count. */
+void info_insert(struct cache *c, struct cache_file *f, const struct file_attr *attr,
+                 struct stamp stamp);
+void negative_insert(struct cache *c, struct cache_file *dir, const char *name, size_t len,
+                     struct stamp stamp);
+void listing_insert(struct cache *c, struct cache_file *dir, struct cache_listing *l);
+
+/* The believed listing of a directory, or NULL and why not. Notices expiry. */
+struct cache_listing *listing_valid(struct cache *c, struct cache_file *dir, uint64_t now,
+                                    enum observe_miss *ret_why);
+bool info_valid(struct cache *c, struct cache_file *f, uint64_t now, enum observe_miss *ret_why);
+bool negative_valid(struct cache *c, struct cache_file *dir, const char *name, size_t len,
+                    uint64_t now, uint64_t *ret_until, enum observe_miss *ret_why);
+
+/* Whether attributes out of this listing may be believed of f (NULL: a file of which nothing else
+ * is known). */
+bool listed_attr_valid(const struct cache *c, const struct cache_listing *l,
+                       const struct cache_file *f, uint64_t now);
+
+#endif

@@ -1,0 +1,160 @@
+/*
+ * Listings: what one directory held at one moment. A maker adds entries and seals; from then on the
+ * snapshot is immutable, so that a reader of 10,000 names needs neither the cache's lock nor a
+ * copy, and believing it is a matter of one pointer. Names stand in one arena; an open-addressing
+ * index leads from the folded spelling to the entries.
+ */
+#include <errno.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+
+#include "cache/internal.h"
+
+struct cache_listing {
+    atomic_uint refs;
+    struct cache_ticket ticket;
+    struct listing_entry *entries;
+    size_t count, entries_cap;
+    char *names;
+    size_t names_len, names_cap;
+    uint32_t *index; /* entry + 1, 0: empty */
+    size_t index_mask;
+    size_t wire_bytes;
+};
+
+struct cache_listing *cache_listing_new(void)
+{
+    struct cache_listing *l = calloc(1, sizeof *l);
+    if (l)
+        atomic_init(&l->refs, 1);
+    return l;
+}
+
+/* Room for one more of `size` bytes each. */
+static int reserve(void **at, size_t *cap, size_t used, size_t more, size_t size)
+{
+    if (used + more <= *cap)
+        return 0;
+    size_t cap_new = *cap ? *cap * 2 : 64;
+    while (cap_new < used + more)
+        cap_new *= 2;
+    void *wider = realloc(*at, cap_new * size);
+    if (!wider)
+        return -ENOMEM;
+    *at = wider;
+    *cap = cap_new;
+    return 0;
+}
+
+int cache_listing_add(struct cache_listing *l, const char *name, size_t len,
+                      const struct file_attr *attr, size_t wire_bytes)
+{
+    if (len > UINT16_MAX || l->count >= UINT32_MAX - 1)
+        return -EOVERFLOW;
+    if (reserve((void **)&l->entries, &l->entries_cap, l->count, 1, sizeof *l->entries) < 0 ||
+        reserve((void **)&l->names, &l->names_cap, l->names_len, len, 1) < 0)
+        return -ENOMEM;
+    l->entries[l->count++] =
+        (struct listing_entry){.attr = *attr, .name = l->names_len, .len = (uint16_t)len};
+    memcpy(l->names + l->names_len, name, len);
+    l->names_len += len;
+    l->wire_bytes += wire_bytes;
+    return 0;
+}
+
+static uint64_t entry_hash(const struct cache_listing *l, size_t i)
+{
+    return utf8_fold_hash(l->names + l->entries[i].name, l->entries[i].len, hash_seed());
+}
+
+int cache_listing_seal(struct cache_listing *l, struct cache_ticket ticket)
+{
+    size_t size = 8;
+    while (size < l->count * 2)
+        size *= 2;
+    l->index = calloc(size, sizeof *l->index);
+    if (!l->index)
+        return -ENOMEM;
+    l->index_mask = size - 1;
+    for (size_t i = 0; i < l->count; i++) {
+        size_t at = entry_hash(l, i) & l->index_mask;
+        while (l->index[at])
+            at = (at + 1) & l->index_mask;
+        l->index[at] = (uint32_t)i + 1;
+    }
+    l->ticket = ticket;
+    return 0;
+}
+
+struct cache_listing *cache_listing_ref(struct cache_listing *l)
+{
+    atomic_fetch_add_explicit(&l->refs, 1, memory_order_relaxed);
+    return l;
+}
+
+struct cache_listing *cache_listing_unref(struct cache_listing *l)
+{
+    if (l && atomic_fetch_sub_explicit(&l->refs, 1, memory_order_acq_rel) == 1) {
+        free(l->entries);
+        free(l->names);
+        free(l->index);
+        free(l);
+    }
+    return NULL;
+}
+
+size_t cache_listing_count(const struct cache_listing *l)
+{
+    return l->count;
+}
+
+size_t cache_listing_wire_bytes(const struct cache_listing *l)
+{
+    return l->wire_bytes;
+}
+
+const char *cache_listing_entry(const struct cache_listing *l, size_t i, size_t *ret_len,
+                                const struct file_attr **ret_attr)
+{
+    *ret_len = l->entries[i].len;
+    *ret_attr = &l->entries[i].attr;
+    return l->names + l->entries[i].name;
+}
+
+struct cache_ticket listing_ticket(const struct cache_listing *l)
+{
+    return l->ticket;
+}
+
+size_t listing_memory(const struct cache_listing *l)
+{
+    return sizeof *l + l->entries_cap * sizeof *l->entries + l->names_cap +
+           (l->index_mask + 1) * sizeof *l->index;
+}
+
+const struct listing_entry *listing_at(const struct cache_listing *l, size_t i,
+                                       const char **ret_name)
+{
+    *ret_name = l->names + l->entries[i].name;
+    return &l->entries[i];
+}
+
+int64_t listing_find(const struct cache_listing *l, const char *name, size_t len,
+                     size_t *ret_folded, size_t *ret_one)
+{
+    int64_t exact = -1;
+    *ret_folded = 0;
+    size_t at = utf8_fold_hash(name, len, hash_seed()) & l->index_mask;
+    for (; l->index[at]; at = (at + 1) & l->index_mask) {
+        size_t i = l->index[at] - 1;
+        const char *spelling = l->names + l->entries[i].name;
+        size_t spelling_len = l->entries[i].len;
+        if (spelling_len == len && memcmp(spelling, name, len) == 0) {
+            exact = (int64_t)i;
+        } else if (utf8_fold_equal(spelling, spelling_len, name, len)) {
+            *ret_one = i;
+            (*ret_folded)++;
+        }
+    }
+    return exact;
+}

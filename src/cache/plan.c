@@ -1,0 +1,402 @@
+/*
+ * What to do next: a function of beliefs, profile, intent and time.
+ *
+ * A look-up asks the caches in the order directory, not found, file info; each one asked counts a
+ * hit or a miss with its reason. Where none answers, the profile decides what is asked of the
+ * server.
+ *
+ * Listing on evidence: a directory that is probed once is asked for that one name. At the second
+ * probe (at the first where it has been listed before, or its parent is believed listed, as in a
+ * walk down a tree) it is listed, but only as far as one round trip reaches: that costs what a STAT
+ * costs. A directory that turns out larger is asked by name again, and listed whole only after 32
+ * probes.
+ */
+#include <errno.h>
+
+#include "cache/internal.h"
+
+/* ---- the three caches, asked ---- */
+
+/* A look-up on its way. */
+struct asked {
+    struct cache *c;
+    struct cache_file *dir;
+    const char *name;
+    size_t len;
+    uint64_t now;
+    struct cache_plan *ret;
+    bool by_path; /* only the path can tell: a listing would not help */
+};
+
+static void miss(struct asked *a, enum observe_cache which, enum observe_miss why)
+{
+    struct event_path p;
+    observe_miss(a->c->observe, which, why, event_child(a->c, a->dir, a->name, a->len, &p));
+}
+
+static void hit(struct asked *a, enum observe_cache which)
+{
+    struct event_path p;
+    observe_hit(a->c->observe, which, event_child(a->c, a->dir, a->name, a->len, &p));
+}
+
+static void answer_missing(struct cache_plan *ret, int code, uint64_t until)
+{
+    *ret = (struct cache_plan){.step = CACHE_ANSWER, .result = code, .valid_until = until};
+}
+
+static void answer_found(struct cache_plan *ret, struct cache_file *f, const struct file_attr *attr,
+                         uint64_t until, const char *spelling, size_t spelling_len)
+{
+    *ret = (struct cache_plan){.step = CACHE_ANSWER,
+                               .file = cache_file_ref(f),
+                               .attr = *attr,
+                               .valid_until = until,
+                               .spelling = spelling,
+                               .spelling_len = spelling_len};
+}
+
+/* Which entry of a listing the name means; -1: none; -2: the listing cannot tell. */
+static int64_t listed_as(const struct cache *c, const struct cache_listing *l, const char *name,
+                         size_t len)
+{
+    size_t folded, one = 0;
+    int64_t exact = listing_find(l, name, len, &folded, &one);
+    if (exact >= 0)
+        return exact;
+    if (utf8_has_non_ascii(name, len) || folded > 1)
+        return -2;
+    if (folded == 1 && c->folding != FOLDS_NOT)
+        return c->folding == FOLDS ? (int64_t)one : -2;
+    return memchr(name, '~', len) ? -2 : -1;
+}
+
+/* Answers with entry i: its own attributes, or newer ones that are held of its file. */
+static bool answer_listed(struct asked *a, struct cache_listing *l, int64_t i,
+                          enum observe_miss *ret_why)
+{
+    struct cache *c = a->c;
+    const char *spelling;
+    const struct listing_entry *e = listing_at(l, (size_t)i, &spelling);
+    struct cache_ticket t = listing_ticket(l);
+    struct cache_name *n = name_bind(c, a->dir, spelling, e->len, &e->attr, t.order);
+    if (!n) {
+        *ret_why = MISS_ABSENT;
+        return false;
+    }
+    struct cache_file *f = n->file;
+    enum observe_miss why;
+    bool held = info_valid(c, f, a->now, &why);
+    bool listed = cache_file_same(f, &e->attr) && listed_attr_valid(c, l, f, a->now);
+    if (!held && !listed) {
+        *ret_why = order_after(t.order, f->changed) ? MISS_EXPIRED : MISS_CHANGED;
+        return false;
+    }
+    bool use_held = held && (!listed || order_after(f->info.order, t.order));
+    uint64_t until = (use_held ? f->info.sent : t.sent) + c->lifetime[OBSERVE_INFO];
+    uint64_t listed_until = t.sent + c->lifetime[OBSERVE_DIR];
+    answer_found(a->ret, f, use_held ? &f->attr : &e->attr,
+                 until < listed_until ? until : listed_until, spelling, e->len);
+    return true;
+}
+
+static bool ask_directory(struct asked *a)
+{
+    enum observe_miss why;
+    struct cache_listing *l = listing_valid(a->c, a->dir, a->now, &why);
+    if (l) {
+        int64_t i = listed_as(a->c, l, a->name, a->len);
+        a->by_path = i == -2;
+        if (i == -1)
+            answer_missing(a->ret, -ENOENT, listing_ticket(l).sent + a->c->lifetime[OBSERVE_DIR]);
+        if (i == -2)
+            why = MISS_CASE;
+        if (i == -1 || (i >= 0 && answer_listed(a, l, i, &why))) {
+            a->dir->dir->ring.used = true;
+            hit(a, OBSERVE_DIR);
+            return true;
+        }
+    }
+    miss(a, OBSERVE_DIR, why);
+    return false;
+}
+
+static bool ask_not_found(struct asked *a)
+{
+    enum observe_miss why;
+    uint64_t until;
+    if (negative_valid(a->c, a->dir, a->name, a->len, a->now, &until, &why)) {
+        answer_missing(a->ret, -ENOENT, until);
+        hit(a, OBSERVE_NOTFOUND);
+        return true;
+    }
+    miss(a, OBSERVE_NOTFOUND, why);
+    return false;
+}
+
+static bool ask_info(struct asked *a)
+{
+    struct cache *c = a->c;
+    enum observe_miss why = c->enabled[OBSERVE_INFO] ? MISS_ABSENT : MISS_DISABLED;
+    struct cache_name *n = name_find(c, a->dir, a->name, a->len);
+    if (n && n->confirmed) {
+        struct cache_file *f = n->file;
+        bool held = info_valid(c, f, a->now, &why);
+        if (held && !still_valid(c, OBSERVE_INFO, n->existence.sent, a->now))
+            why = MISS_EXPIRED;
+        else if (held) {
+            uint64_t sent = f->info.sent < n->existence.sent ? f->info.sent : n->existence.sent;
+            answer_found(a->ret, f, &f->attr, sent + c->lifetime[OBSERVE_INFO], n->spelling,
+                         n->len);
+            f->ring.used = true;
+            hit(a, OBSERVE_INFO);
+            return true;
+        }
+    }
+    miss(a, OBSERVE_INFO, why);
+    return false;
+}
+
+/* ---- what to ask the server ---- */
+
+static bool parent_is_listed(struct cache *c, const struct cache_file *dir, uint64_t now)
+{
+    if (list_empty(&dir->names))
+        return false;
+    const struct cache_dir *parent =
+        container_of(dir->names.next, struct cache_name, of_file)->dir->dir;
+    return parent->listing &&
+           still_valid(c, OBSERVE_DIR, listing_ticket(parent->listing).sent, now);
+}
+
+static enum cache_step on_evidence(struct asked *a)
+{
+    struct cache *c = a->c;
+    struct cache_dir *d = file_dir(c, a->dir);
+    if (!d || !c->enabled[OBSERVE_DIR] || d->too_large)
+        return CACHE_STAT;
+    if (!still_valid(c, OBSERVE_DIR, d->last_probe, a->now))
+        d->probes = 0;
+    d->probes++;
+    d->last_probe = a->now;
+    unsigned threshold = d->large                                           ? LARGE_THRESHOLD
+                         : d->listed || parent_is_listed(c, a->dir, a->now) ? 1
+                                                                            : 2;
+    if (d->probes < threshold)
+        return CACHE_STAT;
+    a->ret->guess = !d->large;
+    return CACHE_LIST;
+}
+
+static bool has_wildcard(const char *name, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (name[i] && strchr("*?<>\"", name[i]))
+            return true;
+    return false;
+}
+
+static enum cache_step on_miss(struct asked *a)
+{
+    const struct cache *c = a->c;
+    const struct cache_dir *d = a->dir->dir;
+    enum cache_step search = has_wildcard(a->name, a->len) ? CACHE_STAT : CACHE_SEARCH;
+    if (a->by_path)
+        return CACHE_STAT;
+    switch (c->settings.on_miss) {
+    case ON_MISS_LIST:
+        return !c->enabled[OBSERVE_DIR] ? search : d && d->too_large ? CACHE_STAT : CACHE_LIST;
+    case ON_MISS_SEARCH:
+        return search;
+    case ON_MISS_EVIDENCE:
+        return on_evidence(a);
+    case ON_MISS_STAT:
+        break;
+    }
+    return CACHE_STAT;
+}
+
+/* An open goes to the server in any case but where the name is believed missing. */
+static void plan_open(struct cache *c, struct cache_plan *ret, bool answered)
+{
+    if (answered && ret->result < 0)
+        return;
+    struct cache_file *f = answered ? ret->file : NULL;
+    *ret = (struct cache_plan){.step = CACHE_OPEN};
+    if (f)
+        cache_file_unref(c, f);
+}
+
+void cache_plan_lookup(struct cache *c, struct cache_file *dir, const char *name, size_t len,
+                       enum cache_intent intent, uint64_t now, struct cache_plan *ret)
+{
+    struct asked a = {.c = c, .dir = dir, .name = name, .len = len, .now = now, .ret = ret};
+    *ret = (struct cache_plan){0};
+    if (!dir->is_dir) {
+        answer_missing(ret, -ENOTDIR, 0);
+        return;
+    }
+    dir->refs++; /* expiry may drop the last thing that holds it */
+    bool answered =
+        ask_directory(&a) || ask_not_found(&a) || (c->settings.info_answers_lookup && ask_info(&a));
+    if (intent == CACHE_OPEN_IT)
+        plan_open(c, ret, answered);
+    else if (!answered)
+        ret->step = on_miss(&a);
+    dir->refs--;
+    file_settle(c, dir);
+}
+
+void cache_answer_from(struct cache *c, struct cache_file *dir, struct cache_listing *l,
+                       const char *name, size_t len, struct cache_ticket ticket, uint64_t now,
+                       struct cache_plan *ret)
+{
+    struct asked a = {.c = c, .dir = dir, .name = name, .len = len, .now = now, .ret = ret};
+    int64_t i = listed_as(c, l, name, len);
+    *ret = (struct cache_plan){.step = CACHE_STAT};
+    bool believed = dir->dir && dir->dir->listing == l;
+    if (i == -1)
+        answer_missing(ret, -ENOENT, believed ? ticket.sent + c->lifetime[OBSERVE_DIR] : 0);
+    if (i < 0)
+        return;
+    enum observe_miss why;
+    if (believed && answer_listed(&a, l, i, &why))
+        return;
+    /* not believed, but it is what the server has just said */
+    const char *spelling;
+    const struct listing_entry *e = listing_at(l, (size_t)i, &spelling);
+    struct cache_name *n = name_bind(c, dir, spelling, e->len, &e->attr, ticket.order);
+    if (n)
+        answer_found(ret, n->file, &e->attr, 0, spelling, e->len);
+}
+
+/* ---- attributes of a file that is held ---- */
+
+/* What a believed listing of the directory says about the file, or NULL. */
+static const struct file_attr *attr_from_listing(struct cache *c, struct cache_file *f,
+                                                 uint64_t now, struct cache_ticket *ret_ticket,
+                                                 struct cache_dir **ret_dir,
+                                                 enum observe_miss *ret_why)
+{
+    *ret_why = c->enabled[OBSERVE_DIR] ? MISS_ABSENT : MISS_DISABLED;
+    if (list_empty(&f->names))
+        return NULL;
+    struct cache_name *n = container_of(f->names.next, struct cache_name, of_file);
+    struct cache_listing *l = listing_valid(c, n->dir, now, ret_why);
+    if (!l)
+        return NULL;
+    size_t folded, one;
+    const char *spelling;
+    int64_t i = listing_find(l, n->spelling, n->len, &folded, &one);
+    *ret_why = MISS_ABSENT;
+    if (i < 0)
+        return NULL;
+    const struct file_attr *attr = &listing_at(l, (size_t)i, &spelling)->attr;
+    *ret_ticket = listing_ticket(l);
+    *ret_dir = n->dir->dir;
+    *ret_why = order_after(ret_ticket->order, f->changed) ? MISS_EXPIRED : MISS_CHANGED;
+    return cache_file_same(f, attr) && listed_attr_valid(c, l, f, now) ? attr : NULL;
+}
+
+void cache_plan_attr(struct cache *c, struct cache_file *f, uint64_t now, struct cache_plan *ret)
+{
+    struct event_path p;
+    enum observe_miss info_why, listed_why;
+    struct cache_ticket t;
+    struct cache_dir *d;
+    f->refs++;
+    bool held = info_valid(c, f, now, &info_why);
+    const struct file_attr *listed = attr_from_listing(c, f, now, &t, &d, &listed_why);
+    *ret = (struct cache_plan){.step = CACHE_STAT};
+    if (listed && (!held || order_after(t.order, f->info.order))) {
+        uint64_t until = t.sent + c->lifetime[OBSERVE_INFO],
+                 names_until = t.sent + c->lifetime[OBSERVE_DIR];
+        d->ring.used = true;
+        answer_found(ret, f, listed, until < names_until ? until : names_until, NULL, 0);
+        observe_hit(c->observe, OBSERVE_DIR, event_file(c, f, &p));
+    } else if (held) {
+        f->ring.used = true;
+        answer_found(ret, f, &f->attr, f->info.sent + c->lifetime[OBSERVE_INFO], NULL, 0);
+        observe_hit(c->observe, OBSERVE_INFO, event_file(c, f, &p));
+    } else {
+        observe_miss(c->observe, OBSERVE_INFO, info_why, event_file(c, f, &p));
+        observe_miss(c->observe, OBSERVE_DIR, listed_why, event_file(c, f, &p));
+    }
+    f->refs--;
+    file_settle(c, f);
+}
+
+struct cache_listing *cache_plan_listing(struct cache *c, struct cache_file *dir, uint64_t now)
+{
+    struct event_path p;
+    enum observe_miss why;
+    struct cache_listing *l = listing_valid(c, dir, now, &why);
+    if (!l) {
+        observe_miss(c->observe, OBSERVE_DIR, why, event_file(c, dir, &p));
+        return NULL;
+    }
+    dir->dir->ring.used = true;
+    observe_hit(c->observe, OBSERVE_DIR, event_file(c, dir, &p));
+    return cache_listing_ref(l);
+}
+
+/* ---- paths ---- */
+
+/* 0 and the directory object behind one component, or why a belief says that there is none. */
+static int walk_down(struct asked *a, struct cache_file **ret)
+{
+    struct cache *c = a->c;
+    enum observe_miss why;
+    uint64_t until;
+    struct cache_listing *l = listing_valid(c, a->dir, a->now, &why);
+    int64_t i = l ? listed_as(c, l, a->name, a->len) : -2;
+    const char *spelling = a->name;
+    size_t len = a->len;
+    if (i >= 0) {
+        const struct listing_entry *e = listing_at(l, (size_t)i, &spelling);
+        len = e->len;
+        if (!file_attr_is_dir(&e->attr)) {
+            hit(a, OBSERVE_DIR);
+            return -ENOTDIR;
+        }
+        name_bind(c, a->dir, spelling, len, &e->attr, listing_ticket(l).order);
+    }
+    if (i == -1 || (i == -2 && negative_valid(c, a->dir, a->name, a->len, a->now, &until, &why))) {
+        hit(a, i == -1 ? OBSERVE_DIR : OBSERVE_NOTFOUND);
+        return -ENOENT;
+    }
+    struct cache_name *n = name_find(c, a->dir, spelling, len);
+    if (n && !n->file->is_dir && info_valid(c, n->file, a->now, &why)) {
+        hit(a, OBSERVE_INFO);
+        return -ENOTDIR;
+    }
+    n = name_bind_unknown_dir(c, a->dir, spelling, len);
+    if (!n)
+        return -ENOMEM;
+    *ret = n->file;
+    return 0;
+}
+
+int cache_walk(struct cache *c, const char *path, size_t len, uint64_t now,
+               struct cache_file **ret_dir, const char **ret_name, size_t *ret_name_len)
+{
+    struct cache_file *dir = cache_file_ref(c->root);
+    const char *end = path + len, *slash;
+    while ((slash = memchr(path, '/', (size_t)(end - path)))) {
+        struct asked a = {
+            .c = c, .dir = dir, .name = path, .len = (size_t)(slash - path), .now = now};
+        struct cache_file *next;
+        int r = walk_down(&a, &next);
+        if (r == 0)
+            cache_file_ref(next);
+        cache_file_unref(c, dir);
+        if (r < 0)
+            return r;
+        dir = next;
+        path = slash + 1;
+    }
+    *ret_dir = dir;
+    *ret_name = path;
+    *ret_name_len = (size_t)(end - path);
+    return 0;
+}
