@@ -44,9 +44,9 @@ int wire_query_info_request_decode(struct rd msg, struct wire_query_info_request
 
 /* ---- FileAllInformation: MS-FSCC 2.4.2 ---- */
 
-#define ALL_INFORMATION_FIXED 100 /* bytes before the name itself */
+enum { NAME_INFORMATION = 96 }; /* where in it the name's length stands */
 
-void wire_all_information_encode(struct wr *w, const struct file_attr *a)
+void wire_all_information_encode(struct wr *w, const struct file_attr *a, const struct rd *name)
 {
     layout_put_times(w, a); /* BasicInformation: 2.4.7 */
     wr_u32(w, a->attributes);
@@ -63,7 +63,8 @@ void wire_all_information_encode(struct wr *w, const struct file_attr *a)
     wr_u64(w, 0);                    /* PositionInformation: 2.4.40 */
     wr_u32(w, 0);                    /* ModeInformation: 2.4.31 */
     wr_u32(w, 0);                    /* AlignmentInformation: 2.4.3 */
-    wr_u32(w, 0);                    /* NameInformation, empty: 2.4.32 */
+    layout_put_len32(w, name->len);  /* NameInformation: 2.4.32 */
+    wr_bytes(w, name->base, name->len);
 }
 
 int wire_all_information_decode(struct rd output, struct file_attr *ret)
@@ -93,9 +94,9 @@ int wire_all_information_decode(struct rd output, struct file_attr *ret)
 
 int wire_all_information_name(struct rd output, struct rd *ret)
 {
-    rd_skip(&output, ALL_INFORMATION_FIXED - 4);
+    rd_skip(&output, NAME_INFORMATION);
     uint32_t length = rd_u32(&output);
-    struct rd name = rd_sub(&output, output.pos, length);
+    struct rd name = layout_utf16(&output, output.pos, length);
 
     if (!rd_ok(&output))
         return -EBADMSG;

@@ -351,8 +351,9 @@ struct wire_query_info_request {
 void wire_query_info_request_encode(struct wr *w, const struct wire_query_info_request *m);
 int wire_query_info_request_decode(struct rd msg, struct wire_query_info_request *ret);
 
-/* FileAllInformation (MS-FSCC 2.4.2): attributes, id, links; the name inside is not needed. */
-void wire_all_information_encode(struct wr *w, const struct file_attr *a);
+/* FileAllInformation (MS-FSCC 2.4.2): attributes, id, links. `name`: the path in the share, with a
+ * backslash in front, UTF-16LE. */
+void wire_all_information_encode(struct wr *w, const struct file_attr *a, const struct rd *name);
 int wire_all_information_decode(struct rd output, struct file_attr *ret);
 /* The path in the share that stands at the end of it, UTF-16LE; -EBADMSG where it was cut short. */
 int wire_all_information_name(struct rd output, struct rd *ret);

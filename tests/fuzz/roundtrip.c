@@ -129,10 +129,14 @@ static void information(struct rd output)
     uint8_t buf[256];
     struct wr w = wr_init(buf, sizeof(buf));
     struct file_attr a, b;
+    struct rd name, again;
     if (wire_all_information_decode(output, &a) == 0) {
-        wire_all_information_encode(&w, &a);
+        bool named = wire_all_information_name(output, &name) == 0 && name.len <= sizeof(buf) - 100;
+        wire_all_information_encode(&w, &a, named ? &name : &(struct rd){0});
         hold(wire_all_information_decode(rd_init(buf, w.pos), &b) == 0, "all info is refused");
         hold(same_attr(&a, &b), "all info has changed");
+        hold(wire_all_information_name(rd_init(buf, w.pos), &again) == 0, "a name is refused");
+        hold(!named || same_bytes(&name, &again), "a name has changed");
     }
 
     struct wire_fs_size s, t;

@@ -156,6 +156,8 @@ const struct file_attr sample_attr = {
     .links = 3,
 };
 
+const struct rd sample_path = BYTES(u"\\lib\\Basic.py");
+
 const struct wire_fs_size sample_fs_size = {
     .total_units = 1000000,
     .caller_free_units = 500000,
@@ -226,17 +228,17 @@ static void query_directory_response(struct wr *w)
     wire_buffer_response_encode(w, buf, (uint32_t)output.pos);
 }
 
-#define INFORMATION(what, sample)                                                                  \
+#define INFORMATION(what, ...)                                                                     \
     static void what##_response(struct wr *w)                                                      \
     {                                                                                              \
         uint8_t buf[256];                                                                          \
         struct wr output = wr_init(buf, sizeof(buf));                                              \
-        wire_##what##_encode(&output, &sample);                                                    \
+        wire_##what##_encode(&output, __VA_ARGS__);                                                \
         wire_buffer_response_encode(w, buf, (uint32_t)output.pos);                                 \
     }
-INFORMATION(all_information, sample_attr)
-INFORMATION(fs_size, sample_fs_size)
-INFORMATION(fs_attribute, sample_fs_attribute)
+INFORMATION(all_information, &sample_attr, &sample_path)
+INFORMATION(fs_size, &sample_fs_size)
+INFORMATION(fs_attribute, &sample_fs_attribute)
 
 static void error_response(struct wr *w)
 {

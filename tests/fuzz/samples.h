@@ -29,7 +29,8 @@ extern const struct wire_read_response sample_read_response;
 extern const struct wire_query_directory_request sample_query_directory_request;
 extern const struct wire_query_info_request sample_query_info_request;
 extern const struct wire_dirent sample_dirents[3];
-extern const struct file_attr sample_attr; /* as FileAllInformation tells it */
+extern const struct file_attr sample_attr; /* as FileAllInformation tells it, with a name */
+extern const struct rd sample_path;
 extern const struct wire_fs_size sample_fs_size;
 extern const struct wire_fs_attribute sample_fs_attribute;
 

@@ -322,11 +322,14 @@ static uint32_t query_info(struct exchange *x, struct rd msg, struct wr *w)
     if (!o)
         return (uint32_t)STATUS_FILE_CLOSED;
 
-    struct wr output = wr_init(x->s->scratch, q.output_length);
+    uint8_t path[2048];
+    struct wr output = wr_init(x->s->scratch, SERVER_TRANSACT_MAX),
+              name = wr_init(path, sizeof(path));
     struct file_attr attr = server_attr(&x->script, o->node);
+    server_path(&x->script, o->node, &name);
     switch (q.info_type << 8 | q.info_class) {
     case SMB2_0_INFO_FILE << 8 | FILE_ALL_INFORMATION:
-        wire_all_information_encode(&output, &attr);
+        wire_all_information_encode(&output, &attr, &(struct rd){.base = path, .len = name.pos});
         break;
     case SMB2_0_INFO_FILESYSTEM << 8 | FILE_FS_FULL_SIZE_INFORMATION:
         wire_fs_size_encode(&output, &(struct wire_fs_size){.total_units = 1000,
@@ -343,10 +346,10 @@ static uint32_t query_info(struct exchange *x, struct rd msg, struct wr *w)
     default:
         return (uint32_t)STATUS_INVALID_INFO_CLASS;
     }
-    if (!wr_ok(&output))
-        return (uint32_t)STATUS_BUFFER_TOO_SMALL;
-    wire_buffer_response_encode(w, output.buf, (uint32_t)output.pos);
-    return STATUS_SUCCESS;
+    /* What does not fit is cut off, and said so (3.3.5.20.1). */
+    bool cut = output.pos > q.output_length;
+    wire_buffer_response_encode(w, output.buf, cut ? q.output_length : (uint32_t)output.pos);
+    return cut ? (uint32_t)STATUS_BUFFER_OVERFLOW : STATUS_SUCCESS;
 }
 
 enum need { NOTHING, SESSION, TREE };

@@ -80,6 +80,8 @@ bool server_flush(struct server *s, struct server_conn *c);
 /* ---- share.c ---- */
 
 struct file_attr server_attr(const struct server_script *script, int node);
+/* The path of a node as the table spells it, with a backslash in front. */
+void server_path(const struct server_script *script, int node, struct wr *w);
 /* STATUS_SUCCESS, OBJECT_NAME_NOT_FOUND or OBJECT_PATH_NOT_FOUND. */
 uint32_t server_find(const struct server_script *script, struct rd path, int *ret_node);
 /* Writes entries from where the open's listing stands. STATUS_SUCCESS, NO_SUCH_FILE, NO_MORE_FILES,

@@ -107,6 +107,15 @@ uint32_t server_find(const struct server_script *script, struct rd path, int *re
     return STATUS_SUCCESS;
 }
 
+void server_path(const struct server_script *script, int node, struct wr *w)
+{
+    if (node != SERVER_ROOT && script->nodes[node].parent != SERVER_ROOT)
+        server_path(script, script->nodes[node].parent, w);
+    wr_u16(w, '\\');
+    if (node != SERVER_ROOT)
+        wr_bytes(w, script->nodes[node].name.base, script->nodes[node].name.len);
+}
+
 /* ---- listings ---- */
 
 /* The entry at a place of the listing; false: the place is another directory's. */

@@ -372,6 +372,10 @@ static void a_compound_is_answered_in_one_frame_and_leaves_no_handle(void **stat
     assert_int_equal(wire_all_information_decode(info.output, &attr), 0);
     assert_int_equal(attr.id, 11);
     assert_int_equal(attr.size, 11);
+    struct rd name;
+    assert_int_equal(wire_all_information_name(info.output, &name), 0);
+    assert_int_equal(name.len, 18);
+    assert_memory_equal(name.base, u"\\lib\\a.py", 18);
     assert_int_equal(wire_close_response_decode(element(&frame, &h), &closed), 0);
     assert_int_equal(closed.attr.size, 11);
     assert_int_equal(rd_left(&frame), 0);

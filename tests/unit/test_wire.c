@@ -135,6 +135,12 @@ static void what_stat_and_statfs_ask_for_comes_back(void **state)
     assert_int_equal(wire_buffer_response_decode(message(buf, len), &m), 0);
     assert_int_equal(wire_all_information_decode(m.output, &attr), 0);
     assert_true(same_attr(&attr, &sample_attr));
+    struct rd name;
+    assert_int_equal(wire_all_information_name(m.output, &name), 0);
+    assert_true(same_bytes(&name, &sample_path));
+    m.output.len -= 2; /* a name cut short is none, but the rest is good */
+    assert_int_equal(wire_all_information_name(m.output, &name), -EBADMSG);
+    assert_int_equal(wire_all_information_decode(m.output, &attr), 0);
 
     struct wire_fs_size size;
     len = encode_sample(sample_find("query_info_fs_size_reply"), buf, sizeof(buf));

@@ -245,7 +245,7 @@ static void a_field_that_leads_outside_is_refused(void **state)
         {"query_directory_reply", 140, 1, 26},
         {"query_directory_reply", 140, 1, 1},
         {"query_info_all_reply", 66, 2, 8}, /* OutputBufferOffset, Length */
-        {"query_info_all_reply", 68, 4, 101},
+        {"query_info_all_reply", 68, 4, 127},
         {"error_reply", 68, 4, 17}, /* ByteCount */
         {"error_reply", 68, 4, UINT32_MAX},
     };
