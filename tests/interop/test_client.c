@@ -4,7 +4,8 @@
  * work says what was tried and what came back.
  *
  * client.sh starts the server and fills the share. Environment: LARDER_TEST_PORT, _SHARE (the
- * share's directory on this machine), _USER, _PASSWORD.
+ * share's directory on this machine), _USER, _PASSWORD; _OPEN_PORT is that of a second server with
+ * the same share, which requires nothing, speaks 3.0 at most, and takes guests.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +28,7 @@
 enum { MANY = 10000 };
 
 static struct {
-    uint16_t port;
+    uint16_t port, open_port; /* the second server does not require signing and lets guests in */
     const char *share, *user, *password;
     const uint8_t *big; /* the 100 MiB file, mapped */
     size_t big_size;
@@ -391,6 +392,48 @@ static void test_literals_and_names_of_both_families_connect(void **state)
     }
 }
 
+static void test_signing_is_as_either_side_wants_it(void **state)
+{
+    struct client_options o = options();
+    struct client_facts facts;
+    o.port = bed.open_port;
+    struct client *c = connect_or_fail(&o);
+    client_facts(c, &facts);
+    assert_false(facts.signing);
+    assert_string_equal(facts.signing_algorithm, "none");
+    assert_int_equal(client_echo(c, NULL), 0);
+    client_free(c);
+
+    o.require_signing = true;
+    c = connect_or_fail(&o);
+    client_facts(c, &facts);
+    assert_true(facts.signing);
+    assert_int_equal(facts.dialect, 0x0300);
+    assert_string_equal(facts.signing_algorithm, "AES-CMAC");
+    assert_int_equal(client_echo(c, NULL), 0);
+    client_free(c);
+}
+
+static void test_a_guest_without_a_name_is_let_in(void **state)
+{
+    struct client_options o = options();
+    struct client_list_result result = {0};
+    struct client_facts facts;
+    struct error err = {0};
+    unsigned names = 0;
+    o.port = bed.open_port;
+    o.user = o.password = NULL;
+    o.guest = true;
+    struct client *c = connect_or_fail(&o);
+    client_facts(c, &facts);
+    assert_true(facts.guest);
+    assert_false(facts.signing);
+    if (client_list(c, "a", "*", CLIENT_COMPOUND, false, count_name, &names, &result, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(names, 1);
+    client_free(c);
+}
+
 /* ---- what does not work says so ---- */
 
 static void connect_fails(const struct client_options *o, int code, const char *first,
@@ -462,6 +505,9 @@ static void test_a_dialect_that_the_server_lacks_is_named(void **state)
     struct client_options o = options();
     o.dialect_min = 0x0400;
     connect_fails(&o, -EINVAL, "no SMB dialect", "0x0400");
+    o.port = bed.open_port;
+    o.dialect_min = 0x0302;
+    connect_fails(&o, -EOPNOTSUPP, "none of the SMB dialects", "STATUS_NOT_SUPPORTED");
 }
 
 static void test_operations_name_their_path_and_status(void **state)
@@ -525,13 +571,14 @@ static int set_up(void **state)
 {
     char path[512];
     struct stat st;
-    const char *port = getenv("LARDER_TEST_PORT");
+    const char *port = getenv("LARDER_TEST_PORT"), *open_port = getenv("LARDER_TEST_OPEN_PORT");
     bed.share = getenv("LARDER_TEST_SHARE");
     bed.user = getenv("LARDER_TEST_USER");
     bed.password = getenv("LARDER_TEST_PASSWORD");
-    if (!port || !bed.share || !bed.user || !bed.password)
+    if (!port || !open_port || !bed.share || !bed.user || !bed.password)
         return -1;
     bed.port = (uint16_t)atoi(port);
+    bed.open_port = (uint16_t)atoi(open_port);
 
     snprintf(path, sizeof(path), "%s/big", bed.share);
     int fd = open(path, O_RDONLY);
@@ -565,6 +612,8 @@ int main(void)
         cmocka_unit_test(test_statfs_and_echo_work),
         cmocka_unit_test(test_an_idle_connection_is_probed_and_stays),
         cmocka_unit_test(test_literals_and_names_of_both_families_connect),
+        cmocka_unit_test(test_signing_is_as_either_side_wants_it),
+        cmocka_unit_test(test_a_guest_without_a_name_is_let_in),
         cmocka_unit_test(test_a_wrong_password_is_named),
         cmocka_unit_test(test_an_unknown_user_is_a_guest_only_where_asked_for),
         cmocka_unit_test(test_an_unknown_share_is_named),
