@@ -70,7 +70,7 @@ def main():
         if c is not None:
             x, y, z = (value(run, member) for run in (new, cut, more))
             rows.append([name, number(b), number(c), number(x), number(y), ratio(y, x), number(z), ratio(z, x)])
-    show("What the reporter tried on 25H2. Raised settings changed nothing there (no figures given), nor here:",
+    show("What the reporter tried on 25H2. Of raised settings the report says, without figures, that nothing changed.",
          ["metric", "25H2", "path cut", "25h2", "path cut", "ratio", "raised", "ratio"], rows)
     print("The profiles 23h2 and 25h2 model what the report measured; they are not Microsoft's code.")
 
