@@ -23,7 +23,8 @@
 
 static const char help[] =
     "larder mount //server/share /mnt -o credentials=FILE\n\n"
-    "Mounts a share on a directory, read-only. Returns when it is usable; larder umount ends it.\n\n"
+    "Mounts a share on a directory, read-only. Returns when it is usable; larder umount ends "
+    "it.\n\n"
     "  -f, --foreground   stay in the foreground, log to stderr; Ctrl-C unmounts\n"
     "  -o OPTION,...      repeatable:\n"
     "     username=, password=, domain=, credentials=FILE, guest\n"
@@ -33,7 +34,8 @@ static const char help[] =
     "     allow_other   let other users in, as the modes say\n"
     "     max_threads=  calls served at a time (64)\n"
     "     ro, noexec    and what mount(8) passes on: _netdev, nofail, users, ...\n\n"
-    "The target may be smb://[[domain;]user@]server[:port]/share[/path] too. The password comes from\n"
+    "The target may be smb://[[domain;]user@]server[:port]/share[/path] too. The password comes "
+    "from\n"
     "-o, the credentials file, LARDER_PASSWORD, or a prompt.\n";
 
 struct request {
@@ -81,10 +83,10 @@ static int set_threads(unsigned *threads, const char *value, struct error *err)
 static bool is_ignored(const char *name)
 {
     static const char *const ignored[] = {
-        "ro",      "_netdev", "nofail",      "user",        "users",      "auto",       "noauto",
-        "owner",   "group",   "defaults",    "nosuid",      "nodev",      "suid",       "dev",
-        "exec",    "atime",   "noatime",     "relatime",    "norelatime", "diratime",   "nodiratime",
-        "lazytime", "mand",   "strictatime", "nosymfollow", "iversion",   "sync",       "async",
+        "ro",       "_netdev", "nofail",      "user",        "users",      "auto",     "noauto",
+        "owner",    "group",   "defaults",    "nosuid",      "nodev",      "suid",     "dev",
+        "exec",     "atime",   "noatime",     "relatime",    "norelatime", "diratime", "nodiratime",
+        "lazytime", "mand",    "strictatime", "nosymfollow", "iversion",   "sync",     "async",
     };
     for (size_t i = 0; i < sizeof(ignored) / sizeof(ignored[0]); i++)
         if (strcmp(name, ignored[i]) == 0)
@@ -190,8 +192,8 @@ static int parse(struct request *r, int argc, char **argv)
  * before there is one the process. */
 static struct {
     pthread_mutex_t lock;
-    struct mount *mount;               /* protected by lock; NULL unless it may be stopped */
-    bool asked;                        /* protected by lock */
+    struct mount *mount;             /* protected by lock; NULL unless it may be stopped */
+    bool asked;                      /* protected by lock */
     enum { CONNECTING, MADE } phase; /* protected by lock */
 } ending = {.lock = PTHREAD_MUTEX_INITIALIZER};
 

@@ -133,8 +133,7 @@ static void print_caches(const json_t *all)
     {
         const json_t *state = json_object_get(json_object_get(all, "caches"), name);
         uint64_t hits = number(counts, "hit");
-        uint64_t misses =
-            miss_reasons(json_object_get(counts, "miss"), reasons, sizeof(reasons));
+        uint64_t misses = miss_reasons(json_object_get(counts, "miss"), reasons, sizeof(reasons));
         report_row(t);
         report_cell(t, "%s%s", name,
                     json_is_true(json_object_get(state, "enabled")) ? "" : " (off)");

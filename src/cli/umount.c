@@ -1,8 +1,8 @@
 /*
  * `larder umount`: ends a mount and waits until its process has logged off and gone, so that what
  * comes next (another mount, a shutdown of the server) finds nothing half done. Also clears what a
- * larder that was killed left behind: the dead mount ("Transport endpoint is not connected") and its
- * control socket. The directory itself is never looked into, since that could hang.
+ * larder that was killed left behind: the dead mount ("Transport endpoint is not connected") and
+ * its control socket. The directory itself is never looked into, since that could hang.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -40,8 +40,9 @@ static int unmount(const char *path, bool lazy, struct error *err)
                          errno == EBUSY ? ": a program uses it; --lazy unmounts it all the same"
                                         : "");
     }
-    char *argv[] = {(char *)"fusermount3", (char *)"-u",           (char *)(lazy ? "-z" : "-q"),
-                    (char *)"--",          (char *)(uintptr_t)path, NULL};
+    char *argv[] = {(char *)"fusermount3",        (char *)"-u",
+                    (char *)(lazy ? "-z" : "-q"), (char *)"--",
+                    (char *)(uintptr_t)path,      NULL};
     pid_t pid;
     int status, rc = posix_spawnp(&pid, "fusermount3", NULL, NULL, argv, environ);
     if (rc != 0)

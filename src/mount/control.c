@@ -30,6 +30,7 @@
 #define CLIENTS_MAX 8
 #define CLIENT_S    5
 #define REQUEST_MAX 256
+#define STOP_MS     10 /* between two calls of `stop` */
 
 struct client {
     int fd; /* -1: free */
@@ -48,7 +49,7 @@ struct control {
 
     int dir, listener; /* -1 where there is no socket */
     char name[32];
-    ino_t ino; /* of the socket's file, to remove no other's */
+    ino_t ino;                          /* of the socket's file, to remove no other's */
     struct client clients[CLIENTS_MAX]; /* of the thread */
 };
 
@@ -171,14 +172,16 @@ static void *run(void *user)
     while (!atomic_load(&c->end)) {
         struct pollfd polls[POLL_COUNT];
         int wait_ms = prepare(c, polls, next_tick);
+        if (atomic_load(&c->stop) && wait_ms > STOP_MS)
+            wait_ms = STOP_MS;
         if (poll(polls, POLL_COUNT, wait_ms) < 0)
             continue; /* EINTR */
         if (polls[POLL_WAKE].revents) {
             eventfd_t count;
             eventfd_read(c->wake, &count);
         }
-        if (atomic_exchange(&c->stop, false))
-            c->calls.stop(c->calls.user);
+        if (atomic_load(&c->stop) && !c->calls.stop(c->calls.user))
+            atomic_store(&c->stop, false);
         serve_clients(c, polls);
         if (polls[POLL_LISTENER].revents)
             client_accept(c);

@@ -13,6 +13,7 @@
 #define LARDER_MOUNT_CONTROL_H
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/error.h"
@@ -23,7 +24,7 @@ struct control;
 struct control_calls {
     json_t *(*answer)(void *user, const char *request); /* NULL: an unknown request */
     void (*tick)(void *user);                           /* every CONTROL_TICK_S seconds */
-    void (*stop)(void *user);                           /* control_wake_stop was called */
+    bool (*stop)(void *user); /* control_wake_stop was called; true: call again soon */
     void *user;
 };
 #define CONTROL_TICK_S 10

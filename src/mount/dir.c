@@ -91,11 +91,11 @@ static bool page_has_room(const struct page *p, const char *name)
     return need <= p->size - p->used;
 }
 
-static bool add_dot(struct page *p, off_t index, fuse_ino_t ino)
+static bool add_dot(struct page *p, off_t index, uint64_t ino)
 {
     /* Without a node number the kernel takes no look-up and no attributes from the entry. */
     struct fuse_entry_param entry = {
-        .attr = {.st_ino = index == 0 ? ino : NO_INO, .st_mode = S_IFDIR},
+        .attr = {.st_ino = index == 0 && ino ? ino : NO_INO, .st_mode = S_IFDIR},
     };
     return page_add(p, index == 0 ? "." : "..", &entry, index + 1);
 }
@@ -124,7 +124,7 @@ static int add_entry(struct mount *m, struct page *p, struct share_listing *l, s
 }
 
 /* Fills the page from the stream's place `off` on. */
-static int fill(struct mount *m, struct page *p, fuse_ino_t ino, struct share_listing *l, off_t off)
+static int fill(struct mount *m, struct page *p, uint64_t ino, struct share_listing *l, off_t off)
 {
     size_t count = share_listing_count(l);
     for (size_t at = (size_t)off; at < count + DOTS; at++) {
@@ -161,7 +161,7 @@ static void readdir_common(struct mount *m, fuse_req_t req, fuse_ino_t ino, size
         }
     }
     if (rc == 0)
-        rc = fill(m, &page, ino, handle->listing, off);
+        rc = fill(m, &page, nodes_ino(&m->nodes, node), handle->listing, off);
     pthread_mutex_unlock(&handle->lock);
 
 out:

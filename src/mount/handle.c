@@ -25,7 +25,7 @@ static void destroy(struct share *share, struct handle *handle)
 void handles_done(struct handles *h)
 {
     struct list *item, *after;
-    list_for_each_safe (item, after, &h->all)
+    list_for_each_safe(item, after, &h->all)
         destroy(h->share, container_of(item, struct handle, link));
     pthread_mutex_destroy(&h->lock);
 }

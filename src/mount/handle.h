@@ -16,9 +16,9 @@
 #include "share/share.h"
 
 struct handle {
-    struct list link;        /* protected by handles->lock */
-    struct share_file *file; /* an open file; NULL in a directory's handle. Constant */
-    pthread_mutex_t lock;    /* one reader of a directory stream at a time */
+    struct list link;              /* protected by handles->lock */
+    struct share_file *file;       /* an open file; NULL in a directory's handle. Constant */
+    pthread_mutex_t lock;          /* one reader of a directory stream at a time */
     struct share_listing *listing; /* an open directory; NULL until first read; protected by lock */
 };
 

@@ -8,8 +8,8 @@
  *
  *     mount_start(share, &options, &m, &err);     the directory is a mount now
  *     mount_loop(m);                              serves until unmounted or stopped
- *     m = mount_free(m);                          unmounts if need be, gives back all nodes and files
- *     share = share_free(share, NULL);
+ *     m = mount_free(m);                          unmounts if need be, gives back all nodes and
+ * files share = share_free(share, NULL);
  *
  * Calls of programs that come between mount_start and mount_loop wait for the loop.
  *

@@ -59,7 +59,7 @@ struct node *nodes_get(struct nodes *n, fuse_ino_t id)
     return node;
 }
 
-int nodes_enter(struct nodes *n, struct share_node *share, fuse_ino_t *ret_id)
+int nodes_enter(struct nodes *n, struct share_node *share, uint64_t ino, fuse_ino_t *ret_id)
 {
     uint64_t id = share_node_serial(share) + FIRST_ID;
 
@@ -76,8 +76,10 @@ int nodes_enter(struct nodes *n, struct share_node *share, fuse_ino_t *ret_id)
             }
         }
     }
-    if (node)
+    if (node) {
         node->lookups++;
+        node->ino = ino;
+    }
     pthread_mutex_unlock(&n->lock);
 
     if (known || !node)
@@ -117,6 +119,21 @@ size_t nodes_count(struct nodes *n)
     size_t count = n->by_id.count - 1;
     pthread_mutex_unlock(&n->lock);
     return count;
+}
+
+void nodes_set_ino(struct nodes *n, struct node *node, uint64_t ino)
+{
+    pthread_mutex_lock(&n->lock);
+    node->ino = ino;
+    pthread_mutex_unlock(&n->lock);
+}
+
+uint64_t nodes_ino(struct nodes *n, const struct node *node)
+{
+    pthread_mutex_lock(&n->lock);
+    uint64_t ino = node->ino;
+    pthread_mutex_unlock(&n->lock);
+    return ino;
 }
 
 bool nodes_pages_whole(struct nodes *n, const struct node *node)

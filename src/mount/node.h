@@ -25,13 +25,14 @@ struct node_pages {
     bool known;       /* the file was opened before, in this state: */
     uint64_t written; /* FILETIME */
     uint64_t size;
-    bool to_the_end;  /* its last byte has been read since */
+    bool to_the_end; /* its last byte has been read since */
 };
 
 struct node {
     struct hash_node by_id;   /* protected by nodes->lock */
     uint64_t id;              /* constant */
     struct share_node *share; /* constant; one reference */
+    uint64_t ino;             /* st_ino; 0: not known yet. Protected by nodes->lock */
     uint64_t lookups;         /* protected by nodes->lock */
     struct node_pages pages;  /* protected by nodes->lock */
 };
@@ -52,9 +53,13 @@ void nodes_done(struct nodes *n);
 struct node *nodes_get(struct nodes *n, fuse_ino_t id);
 
 /* One more look-up of the node; takes the reference over, also on failure. -ENOMEM. */
-int nodes_enter(struct nodes *n, struct share_node *share, fuse_ino_t *ret_id);
+int nodes_enter(struct nodes *n, struct share_node *share, uint64_t ino, fuse_ino_t *ret_id);
 void nodes_forget(struct nodes *n, fuse_ino_t id, uint64_t lookups);
 size_t nodes_count(struct nodes *n); /* without the root */
+
+/* The inode number that programs see, remembered for listings of the directory itself. */
+void nodes_set_ino(struct nodes *n, struct node *node, uint64_t ino);
+uint64_t nodes_ino(struct nodes *n, const struct node *node);
 
 /* Whether an open may expect the whole file in the kernel's pages already. */
 bool nodes_pages_whole(struct nodes *n, const struct node *node);

@@ -51,7 +51,7 @@ void reply_error(fuse_req_t req, int rc)
 int enter_entry(struct mount *m, const struct share_entry *entry, struct fuse_entry_param *ret)
 {
     fuse_ino_t id;
-    int rc = nodes_enter(&m->nodes, entry->node, &id);
+    int rc = nodes_enter(&m->nodes, entry->node, entry->ino, &id);
     if (rc < 0)
         return rc;
     *ret = (struct fuse_entry_param){
@@ -115,6 +115,7 @@ static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
     int rc = share_getattr(m->share, node->share, &found, NULL);
     if (rc < 0)
         return reply_error(req, rc);
+    nodes_set_ino(&m->nodes, node, found.ino);
     struct stat st;
     attr_to_stat(&m->rules, &found.attr, found.ino, &st);
     fuse_reply_attr(req, &st, kernel_timeout(m, found.valid_ns));

@@ -1,8 +1,9 @@
 /*
  * The kernel's table of mounts, /proc/self/mountinfo (proc(5)):
  *
- *     36 35 0:52 / /mnt/my\040share rw,nosuid - fuse.larder //srv/share rw,user_id=1000,group_id=1000
- *     id parent device root mount-point options [optional ...] - type source super-options
+ *     36 35 0:52 / /mnt/my\040share rw,nosuid - fuse.larder //srv/share
+ * rw,user_id=1000,group_id=1000 id parent device root mount-point options [optional ...] - type
+ * source super-options
  *
  * Later lines lie on top of earlier ones with the same mount point.
  */

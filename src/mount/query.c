@@ -33,7 +33,8 @@ static bool peer_is(int fd, uid_t owner, pid_t *ret_pid)
     return true;
 }
 
-/* A connection to the mount's daemon. -ENOENT: there is no socket, -ECONNREFUSED: nobody listens. */
+/* A connection to the mount's daemon. -ENOENT: there is no socket, -ECONNREFUSED: nobody listens.
+ */
 static int connect_to(const struct place *at, uint64_t deadline, pid_t *ret_pid)
 {
     char name[32];

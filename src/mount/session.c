@@ -7,13 +7,14 @@
  *
  * Two things are done beside libfuse. Before version 3.17 it offers parallel directory operations
  * but does not ask the kernel for them, so that every look-up of a directory would wait for the one
- * before: the bit is put into the INIT reply on its way out. And its loop cannot be woken from
- * outside: fuse_session_exit() sets a flag that is looked at after the next request. mount_stop
- * makes one: it asks the kernel for pages of the root directory, of which there are none, and the
- * reply to that is a request like any other.
+ * before: the bit is put into the INIT reply on its way out. And its loop does not wake when it is
+ * to end: fuse_session_exit() sets a flag that the loop looks at when its wait is interrupted, so
+ * its thread is sent a signal that does nothing else, repeatedly, since one that comes just before
+ * the wait is lost.
  */
 #include <errno.h>
 #include <limits.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -150,6 +151,8 @@ static int session_mount(struct mount *m, const struct mount_options *o, struct 
     return 0;
 }
 
+#define WAKE_SIGNAL SIGURG /* ignored by default, so that a late one harms nobody */
+
 /* ---- what the control thread does for the mount ---- */
 
 static json_t *answer(void *user, const char *request)
@@ -186,13 +189,17 @@ static void tick(void *user)
     }
 }
 
-static void stop(void *user)
+/* Called again and again until it returns false. */
+static bool stop(void *user)
 {
     struct mount *m = user;
     fuse_session_exit(m->session);
-    /* The reply wakes one worker, which sees the flag and ends the loop. Fails only where there is
-     * nothing to wake: before INIT, which is a request itself, or after an unmount. */
-    fuse_lowlevel_notify_retrieve(m->session, FUSE_ROOT_ID, 0, 0, NULL);
+    pthread_mutex_lock(&m->loop_lock);
+    bool looping = m->looping;
+    if (looping)
+        pthread_kill(m->loop_thread, WAKE_SIGNAL);
+    pthread_mutex_unlock(&m->loop_lock);
+    return looping;
 }
 
 static int control_begin(struct mount *m, struct error *err)
@@ -221,7 +228,8 @@ static int check_root(struct share *share, struct error *err)
     return rc;
 }
 
-static struct mount *mount_new(struct share *share, const struct mount_options *o, struct error *err)
+static struct mount *mount_new(struct share *share, const struct mount_options *o,
+                               struct error *err)
 {
     if (check_root(share, err) < 0)
         return NULL;
@@ -244,6 +252,7 @@ static struct mount *mount_new(struct share *share, const struct mount_options *
     }
     handles_init(&m->handles, share);
     pthread_mutex_init(&m->statfs_lock, NULL);
+    pthread_mutex_init(&m->loop_lock, NULL);
     return m;
 }
 
@@ -278,6 +287,18 @@ fail:
     return failed.code;
 }
 
+static void do_nothing(int signal)
+{
+}
+
+static void set_looping(struct mount *m, bool looping)
+{
+    pthread_mutex_lock(&m->loop_lock);
+    m->loop_thread = pthread_self();
+    m->looping = looping;
+    pthread_mutex_unlock(&m->loop_lock);
+}
+
 int mount_loop(struct mount *m)
 {
     struct fuse_loop_config *config = fuse_loop_cfg_create();
@@ -286,7 +307,16 @@ int mount_loop(struct mount *m)
     fuse_loop_cfg_set_clone_fd(config, 0);
     fuse_loop_cfg_set_max_threads(config, m->max_threads);
     fuse_loop_cfg_set_idle_threads(config, m->max_threads);
+
+    sigset_t wake, before;
+    sigemptyset(&wake);
+    sigaddset(&wake, WAKE_SIGNAL);
+    sigaction(WAKE_SIGNAL, &(struct sigaction){.sa_handler = do_nothing}, NULL); /* no SA_RESTART */
+    pthread_sigmask(SIG_UNBLOCK, &wake, &before);
+    set_looping(m, true);
     int rc = fuse_session_loop_mt(m->session, config);
+    set_looping(m, false);
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
     fuse_loop_cfg_destroy(config);
     return rc < 0 ? rc : 0; /* positive: ended by fuse_session_exit */
 }
@@ -309,6 +339,7 @@ struct mount *mount_free(struct mount *m)
     handles_done(&m->handles);
     nodes_done(&m->nodes);
     pthread_mutex_destroy(&m->statfs_lock);
+    pthread_mutex_destroy(&m->loop_lock);
     free(m->mountpoint);
     free(m);
     return NULL;

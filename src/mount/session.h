@@ -48,6 +48,10 @@ struct mount {
     atomic_uint_fast64_t upcalls[UPCALLS];
     atomic_bool init_answered; /* the INIT reply went through write_reply() */
 
+    pthread_mutex_t loop_lock; /* a leaf */
+    pthread_t loop_thread;     /* protected by loop_lock */
+    bool looping;              /* protected by loop_lock */
+
     pthread_mutex_t statfs_lock; /* a leaf */
     struct share_statfs statfs;  /* protected by statfs_lock, good until ... */
     uint64_t statfs_until;       /* protected by statfs_lock */

@@ -22,8 +22,8 @@
 
 #define PATH_CAP 512
 
-/* Place `index` of SOCKDIR_PLACES; an empty path where it does not apply. Root's is first /run, since
- * a runtime directory is taken away with its user's last login. */
+/* Place `index` of SOCKDIR_PLACES; an empty path where it does not apply. Root's is first /run,
+ * since a runtime directory is taken away with its user's last login. */
 static void candidate(uid_t owner, unsigned index, char out[static PATH_CAP])
 {
     const char *runtime = getenv("XDG_RUNTIME_DIR");
