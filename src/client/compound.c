@@ -317,7 +317,11 @@ int compound_run(struct compound *m, struct error *err)
 
 /* ---- ending ---- */
 
-/* The open that the compound still cares for and that is open on the server, or NULL. */
+/*
+ * The open that is on the server, that nobody took, and that no CLOSE of the compound has closed or
+ * still may close; NULL where there is none (any more). Whoever gets it has to close it. Caller
+ * holds conn->lock, or is the only one to know the compound.
+ */
 static struct handle *left_open(struct compound *m)
 {
     struct wire_create_response create;
@@ -325,11 +329,10 @@ static struct handle *left_open(struct compound *m)
 
     for (unsigned i = 0; i < m->count; i++) {
         const struct request *q = &m->request[i];
-        if (!q->answered || q->reply.status != STATUS_SUCCESS)
-            continue;
-        if (q->header.command == SMB2_CREATE)
+        bool done = q->answered && q->reply.status == STATUS_SUCCESS;
+        if (q->header.command == SMB2_CREATE && done)
             open = wire_create_response_decode(q->message, &create) == 0;
-        else if (q->header.command == SMB2_CLOSE)
+        else if (q->header.command == SMB2_CLOSE && (done || !q->answered))
             open = false;
     }
     if (!open || !m->handle)
@@ -359,8 +362,10 @@ struct compound *compound_free(struct compound *m)
 
     pthread_mutex_lock(&c->lock);
     if (m->unanswered && !c->dead) {
+        struct handle *open = left_open(m);
         m->abandoned = true;
         pthread_mutex_unlock(&c->lock);
+        conn_close_later(c, open);
         return NULL;
     }
     if (m->unanswered)
@@ -370,6 +375,18 @@ struct compound *compound_free(struct compound *m)
     pthread_mutex_unlock(&c->lock);
     destroy(m);
     return NULL;
+}
+
+struct compound *compound_answered(struct compound *m, struct handle **ret_open)
+{
+    bool last = --m->unanswered == 0;
+    if (!m->abandoned) {
+        if (last)
+            pthread_cond_signal(&m->cond);
+        return NULL;
+    }
+    *ret_open = left_open(m);
+    return last ? m : NULL;
 }
 
 void compound_orphaned(struct compound *m)

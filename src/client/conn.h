@@ -231,7 +231,10 @@ int compound_wait(struct compound *m, uint64_t deadline, struct error *err);
 int compound_run(struct compound *m, struct error *err);
 /* Returns NULL. NULL is allowed. */
 struct compound *compound_free(struct compound *m);
-/* The last reply to an abandoned compound came: called by the receive thread. */
+/* For the receive thread. compound_answered: one more reply is in; caller holds conn->lock.
+ * *ret_open gets an open that is to be closed, the result is a compound that is nobody's any more,
+ * for compound_orphaned without the lock. */
+struct compound *compound_answered(struct compound *m, struct handle **ret_open);
 void compound_orphaned(struct compound *m);
 
 static inline uint32_t compound_status(const struct compound *m, unsigned i)

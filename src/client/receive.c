@@ -82,14 +82,13 @@ static void note_interim(struct conn *c, const struct wire_header *h, size_t byt
 static void complete(struct conn *c, struct request *q, const struct wire_header *h,
                      struct frame *frame, const struct rd *message)
 {
-    struct compound *orphan = NULL;
+    struct handle *open = NULL;
 
     pthread_mutex_lock(&c->lock);
     if (c->dead) { /* somebody's sending failed meanwhile, and `q` is not ours any more */
         pthread_mutex_unlock(&c->lock);
         return;
     }
-    struct compound *m = q->compound;
     hash_del(&c->pending, &q->node);
     q->reply = *h;
     q->message = *message;
@@ -97,13 +96,9 @@ static void complete(struct conn *c, struct request *q, const struct wire_header
     q->answered = true;
     c->in_flight -= q->charge;
     credit_grant(c, h->credits);
-    if (--m->unanswered == 0) {
-        if (m->abandoned)
-            orphan = m;
-        else
-            pthread_cond_signal(&m->cond);
-    }
+    struct compound *orphan = compound_answered(q->compound, &open);
     pthread_mutex_unlock(&c->lock);
+    conn_close_later(c, open);
     if (orphan)
         compound_orphaned(orphan);
 }

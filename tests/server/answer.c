@@ -6,6 +6,8 @@
  * front when the status is known. Replies to one frame go into one frame, as requests came, until
  * something says otherwise: a rule, or an interim response, which always travels alone.
  */
+#include <unistd.h>
+
 #include "base/ntstatus.h"
 #include "internal.h"
 
@@ -30,6 +32,7 @@ struct outcome {
     uint16_t grant;
     uint64_t message_id_off;
     size_t hang_up_after; /* SIZE_MAX: not */
+    unsigned delay_ms;
     uint64_t length;
     size_t random;
 };
@@ -48,6 +51,9 @@ static void apply(const struct server_rule *rule, struct outcome *o)
         break;
     case SERVER_OWN_FRAME:
         o->own_frame = true;
+        break;
+    case SERVER_DELAY:
+        o->delay_ms = (unsigned)rule->value;
         break;
     case SERVER_GRANT:
         o->granted = true;
@@ -448,6 +454,7 @@ static bool answer_element(struct exchange *x, struct rd msg, bool behind)
 {
     struct server_out *out = &x->s->out;
     struct outcome o = judge(x, behind);
+    usleep(o.delay_ms * 1000);
     if (o.silent || x->request->command == SMB2_CANCEL)
         return true;
     if ((o.own_frame || o.interim) && !server_flush(x->s, x->c))

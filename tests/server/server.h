@@ -43,6 +43,7 @@ enum server_action {
     SERVER_SILENT,         /* there is no reply */
     SERVER_INTERIM,        /* STATUS_PENDING first, then the reply, both asynchronous */
     SERVER_OWN_FRAME,      /* the reply begins a frame of its own */
+    SERVER_DELAY,          /* the reply, and the server with it, waits `value` milliseconds */
     SERVER_GRANT,          /* `value` credits instead of as many as were asked for */
     SERVER_HANG_UP,        /* the connection ends after `value` bytes of the frame with the reply */
     SERVER_BAD_PROTOCOL,   /* the reply's header is not SMB2's */
