@@ -1,7 +1,7 @@
 #!/bin/bash
 # Starts a private Samba that requires signing, fills its share, starts a second one for the same share
-# that requires nothing, and runs test_client against both.
-# usage: client.sh TEST_CLIENT [arguments of it]
+# that requires nothing, and runs a test program against both.
+# usage: client.sh PROGRAM [ARGUMENT ...]
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
 dir=$(mktemp -d)

@@ -102,7 +102,7 @@ start() {
     d=$(cd "$d" && pwd)
     mkdir -p "$d"/{private,lock,state,cache,pid,ncalrpc,log,share}
     chmod 700 "$d/private"
-    chmod 755 "$d/ncalrpc"
+    chmod 755 "$d" "$d/ncalrpc" # smbd reads the share as its user, who must get there
     if ! id "$user" >/dev/null 2>&1; then
         [ "$(id -u)" = 0 ] || die "no unix user $user, and only root can make one"
         "$(program useradd)" -M -s /usr/sbin/nologin "$user" || id "$user" >/dev/null || exit 1
