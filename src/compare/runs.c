@@ -19,10 +19,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "compare/compare.h"
 
 #define RESULT_MAX  (4u << 20)
 #define OUTPUT_TAIL (64L << 10)
+/* From the wish to stop to the kill of a run that does not end: longer than its command is given.
+ */
+#define PATIENCE (10 * NS_PER_SEC)
 
 extern char **environ;
 
@@ -140,14 +144,19 @@ static json_t *read_result(struct schedule *s, int fd, pid_t child)
     char *text = NULL;
     size_t len = 0, cap = 0;
     bool whole = false;
+    uint64_t kill_at = CLOCK_NEVER;
     while (!whole && len < RESULT_MAX) {
         struct pollfd p[] = {{.fd = fd, .events = POLLIN}, {.fd = s->signals, .events = POLLIN}};
-        if (poll(p, 2, -1) < 0 && errno != EINTR)
+        if (poll(p, 2, kill_at == CLOCK_NEVER ? -1 : 500) < 0 && errno != EINTR)
             break;
+        if (clock_now() >= kill_at)
+            kill(child, SIGKILL);
         struct signalfd_siginfo info;
         if (p[1].revents && read(s->signals, &info, sizeof(info)) == sizeof(info)) {
             s->interrupted = true;
             kill(child, SIGTERM);
+            if (kill_at == CLOCK_NEVER)
+                kill_at = clock_now() + PATIENCE;
         }
         if (!p[0].revents)
             continue;

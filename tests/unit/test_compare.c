@@ -491,6 +491,28 @@ static void a_signal_ends_the_run_and_the_schedule_and_leaves_nothing(void **sta
     assert_false(sigismember(&pending, SIGTERM));
 }
 
+/* A run that hangs where no signal reaches it, as one whose server is gone may. */
+static int hanging_body(const struct compare_run *run, json_t **ret, struct error *err)
+{
+    note(run);
+    kill(getppid(), SIGINT);
+    while (pause() < 0) /* always */
+        ;
+    return 0;
+}
+
+static void a_run_that_hangs_is_killed_after_a_while(void **state)
+{
+    struct compare_profile p[] = {{"a"}};
+    struct compare_job job = job_of(p, 1);
+    struct compare_results r;
+    uint64_t start = clock_now();
+    assert_int_equal(compare_schedule(&job, hanging_body, &r), COMPARE_INTERRUPTED);
+    assert_true(clock_now() - start < 20 * NS_PER_SEC);
+    struct stat st;
+    assert_int_equal(stat(seen->mountpoint, &st), -1);
+}
+
 /* ---- command ---- */
 
 static void block_signals(int how)
@@ -621,6 +643,8 @@ int main(void)
                                         teardown_seen),
         cmocka_unit_test_setup_teardown(a_signal_ends_the_run_and_the_schedule_and_leaves_nothing,
                                         setup_seen, teardown_seen),
+        cmocka_unit_test_setup_teardown(a_run_that_hangs_is_killed_after_a_while, setup_seen,
+                                        teardown_seen),
         cmocka_unit_test(words_have_the_mount_point_wherever_it_is_named),
         cmocka_unit_test(the_command_sees_an_empty_stdin_the_mount_point_and_no_password),
         cmocka_unit_test(signals_are_not_blocked_in_the_command),
