@@ -215,7 +215,7 @@ static int control_begin(struct mount *m, struct error *err)
 /* ---- beginning and end ---- */
 
 /* Whether the directory of the share at which the mount starts is there. The share's own root is:
- * the server has let us connect to it. */
+ * the server has let us connect to it. -ESTALE: what is there is not what a root should be. */
 static int check_root(struct share *share, struct error *err)
 {
     const char *path = share_get_options(share)->path;
@@ -223,7 +223,7 @@ static int check_root(struct share *share, struct error *err)
         return 0;
     struct share_entry found;
     int rc = share_getattr(share, share_root(share), &found, err);
-    if (rc == 0 && !file_attr_is_dir(&found.attr))
+    if (rc == -ESTALE || (rc == 0 && !file_attr_is_dir(&found.attr)))
         rc = error_set(err, -ENOTDIR, 0, "%s in the share is not a directory", path);
     return rc;
 }
