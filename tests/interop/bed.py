@@ -1,0 +1,112 @@
+"""What the interop tests share: a private Samba, the larder under test, a mount, and counted checks.
+
+Every test file is a program: `NAME.py LARDER`, prints a line a check and a closing line
+"N passed, N failed", and leaves nothing behind. It needs root or a FUSE that users may mount.
+"""
+import contextlib
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+PASSWORD = "Passw0rd"
+LARDER = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else ""
+passed = failed = 0
+
+
+def check(what, good, detail=""):
+    """Counts one check; `detail` is shown where it fails."""
+    global passed, failed
+    if good:
+        passed += 1
+    else:
+        failed += 1
+    print(f"{'ok  ' if good else 'FAIL'} {what}" + ("" if good or detail == "" else f": {detail}"), flush=True)
+    return good
+
+
+def equal(what, got, want):
+    return check(what, got == want, f"{got!r}, not {want!r}")
+
+
+def finish():
+    print(f"{passed} passed, {failed} failed")
+    sys.exit(1 if failed or not passed else 0)
+
+
+def user_name():
+    import pwd
+    return "larder" if os.getuid() == 0 else pwd.getpwuid(os.getuid()).pw_name
+
+
+class Samba:
+    """A private smbd; `share` is its directory on the local disk."""
+
+    def __init__(self, *keys):
+        self.keys = keys
+
+    def __enter__(self):
+        self.dir = tempfile.mkdtemp(prefix="larder-test-")
+        self.share = os.path.join(self.dir, "share")
+        os.mkdir(self.share)
+        return self
+
+    def start(self):
+        run = subprocess.run([os.path.join(HERE, "smbd.sh"), "start", self.dir, f"user={user_name()}",
+                              f"password={PASSWORD}", *self.keys], stdout=subprocess.PIPE, check=True, text=True)
+        self.port = int(run.stdout)
+        self.target = f"//127.0.0.1:{self.port}/share"
+        return self
+
+    def __exit__(self, *_):
+        subprocess.run([os.path.join(HERE, "smbd.sh"), "stop", self.dir], stdout=subprocess.DEVNULL)
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+
+def larder(*args, password=PASSWORD, timeout=120, text=True, **more):
+    env = dict(os.environ)
+    env.pop("LARDER_PASSWORD", None)
+    if password is not None:
+        env["LARDER_PASSWORD"] = password
+    return subprocess.run([LARDER, *args], stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                          stderr=subprocess.PIPE, env=env, timeout=timeout, text=text, **more)
+
+
+def tool(command, samba, *args, options=(), **more):
+    """larder ls, cat or stat on the Samba's share."""
+    flags = [f"-o{o}" for o in (f"user={user_name()}", *options)]
+    target = samba.target if isinstance(samba, Samba) else samba
+    before = [a for a in args if a.startswith("-")]
+    return larder(command, *flags, *before, target, *[a for a in args if not a.startswith("-")], **more)
+
+
+@contextlib.contextmanager
+def mounted(samba, *options):
+    """The share on a directory, whose path is given."""
+    place = tempfile.mkdtemp(prefix="larder-mnt-")
+    run = larder("mount", samba.target, place, "-o", ",".join((f"user={user_name()}", *options)))
+    if run.returncode != 0:
+        os.rmdir(place)
+        raise RuntimeError(f"mount failed: {run.stderr}")
+    try:
+        yield place
+    finally:
+        larder("umount", place)
+        os.rmdir(place)
+
+
+def stats(place):
+    return json.loads(larder("stats", place, "--json").stdout)
+
+
+def wait_until(condition, seconds=10):
+    end = time.monotonic() + seconds
+    while time.monotonic() < end:
+        if condition():
+            return True
+        time.sleep(0.05)
+    return False
