@@ -230,7 +230,13 @@ if [ "$(id -u)" = 0 ]; then
     chmod 755 "$dir/larder"
     check "another user gets no stats" same \
         "$(setpriv --reuid=65534 --clear-groups "$dir/larder" stats "$mnt" 2>&1 | grep -c 'only root')" 1
-    check "another user sees nothing" not setpriv --reuid=65534 --clear-groups ls "$mnt" 2>/dev/null
+    other() { setpriv --reuid=65534 --regid=65534 --clear-groups "$@" 2>/dev/null; }
+    check "another user sees nothing" not other ls "$mnt"
+    check "unmounts" "$larder" umount "$mnt"
+    check "mounts for others" mount_with allow_other,file_mode=0640,dir_mode=0755
+    check "another user may list" other ls "$mnt/tree" >/dev/null
+    check "another user may not read what the mode forbids" not other cat "$mnt/tree/a/big"
+    check "the owner may" cmp "$mnt/tree/a/big" "$share/tree/a/big"
 fi
 
 # ---- the server goes away ----

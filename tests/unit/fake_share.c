@@ -35,6 +35,8 @@ struct share {
     struct share_options options;
     uint64_t valid_ns;
     unsigned slow_ms;
+    void (*hook)(void *user, const char *name);
+    void *hook_user;
     struct cache_file nodes[NODES];
     size_t node_count;
     struct fake_counts counts;
@@ -88,6 +90,12 @@ struct share *fake_share_free(struct share *s)
 void fake_share_slow(struct share *s, unsigned ms)
 {
     s->slow_ms = ms;
+}
+
+void fake_share_hook(struct share *s, void (*look_up)(void *user, const char *name), void *user)
+{
+    s->hook = look_up;
+    s->hook_user = user;
 }
 
 void fake_share_change(struct share *s, const char *content)
@@ -159,6 +167,8 @@ uint64_t share_node_serial(const struct share_node *n)
 int share_lookup(struct share *s, struct share_node *dir, const char *name, struct share_entry *ret,
                  struct error *err)
 {
+    if (s->hook)
+        s->hook(s->hook_user, name);
     if (s->slow_ms)
         usleep(s->slow_ms * 1000);
     int rc = -ENOENT;

@@ -18,6 +18,8 @@ struct share *fake_share_new(uint64_t valid_ns);
 struct share *fake_share_free(struct share *s);
 /* Each look-up takes so long. */
 void fake_share_slow(struct share *s, unsigned ms);
+/* Called with the name of each look-up, before it is answered and with no lock held. */
+void fake_share_hook(struct share *s, void (*look_up)(void *user, const char *name), void *user);
 /* The file "hello" has another content from now on, or other times only. */
 void fake_share_change(struct share *s, const char *content);
 /* Adds the directory entry empty/new. */

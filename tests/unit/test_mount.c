@@ -15,6 +15,7 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -22,6 +23,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -648,6 +650,91 @@ static void a_mount_answers_stats(void **state)
     finish(m);
 }
 
+/* ---- a daemon that dies while it waits for itself ---- */
+
+/* A look-up of "trap" makes this thread wait in the kernel for one of "hole", which never ends. */
+static void fall_into_trap(void *user, const char *name)
+{
+    struct stat st;
+    if (strcmp(name, "trap") == 0)
+        stat(in(user, "many/hole"), &st);
+    if (strcmp(name, "hole") == 0)
+        pause();
+}
+
+static pid_t start_process(void (*run)(struct mounted *m), struct mounted *m)
+{
+    pid_t pid = fork();
+    if (pid == 0) {
+        run(m);
+        _exit(0);
+    }
+    return pid;
+}
+
+static void be_daemon(struct mounted *m)
+{
+    struct mount_options o;
+    mount_options_init(&o);
+    o.mountpoint = m->dir;
+    o.fsname = "fake";
+    m->share = fake_share_new(LONG_NS);
+    fake_share_hook(m->share, fall_into_trap, m);
+    if (mount_start(m->share, &o, &m->mount, NULL) == 0)
+        mount_loop(m->mount);
+}
+
+static void be_user(struct mounted *m)
+{
+    struct stat st;
+    stat(in(m, "trap"), &st);
+}
+
+/* Whether the process ends within so many ms. */
+static bool ends(pid_t pid, unsigned ms)
+{
+    for (unsigned waited = 0; waited < ms; waited += 10) {
+        if (waitpid(pid, NULL, WNOHANG) == pid)
+            return true;
+        usleep(10 * 1000);
+    }
+    return false;
+}
+
+static void the_watchdog_frees_users_of_a_killed_daemon_that_is_stuck(void **state)
+{
+    struct mounted m = {.dir = "/tmp/larder-test-XXXXXX"};
+    assert_non_null(mkdtemp(m.dir));
+    pid_t daemon = start_process(be_daemon, &m);
+    struct place at;
+    for (int i = 0; i < 500 && place_find(m.dir, &at) < 0; i++)
+        usleep(10 * 1000);
+    char abort_file[64] = "";
+    if (place_find(m.dir, &at) == 0)
+        snprintf(abort_file, sizeof(abort_file), "/sys/fs/fuse/connections/%u/abort", at.device[1]);
+    if (access(abort_file, W_OK) < 0) {
+        print_message("no FUSE mount, or no fusectl file system, here\n");
+        kill(daemon, SIGKILL);
+        waitpid(daemon, NULL, 0);
+        umount2(m.dir, MNT_DETACH);
+        rmdir(m.dir);
+        skip();
+    }
+
+    pid_t user = start_process(be_user, &m);
+    assert_false(ends(user, 300)); /* it waits for the daemon, and that for itself */
+    kill(daemon, SIGKILL);
+    bool freed = ends(user, 5000), reaped = ends(daemon, 5000);
+
+    int fd = open(abort_file, O_WRONLY); /* leave nothing that cannot be killed */
+    if (fd >= 0 && write(fd, "1", 1) == 1)
+        close(fd);
+    umount2(m.dir, MNT_DETACH);
+    rmdir(m.dir);
+    assert_true(freed);
+    assert_true(reaped);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -678,6 +765,7 @@ int main(void)
         cmocka_unit_test(stopping_before_the_loop_ends_it),
         cmocka_unit_test(a_second_mount_on_the_same_directory_is_refused),
         cmocka_unit_test(a_mount_answers_stats),
+        cmocka_unit_test(the_watchdog_frees_users_of_a_killed_daemon_that_is_stuck),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
