@@ -23,20 +23,19 @@
 
 static const char help[] =
     "larder mount //server/share /mnt -o credentials=FILE\n\n"
-    "Mounts a share on a directory, read-only. Returns when it is usable; larder umount ends "
-    "it.\n\n"
+    "Mounts a share on a directory, read-only, and returns when it is usable.\n"
+    "`larder umount /mnt` ends it.\n\n"
     "  -f, --foreground   stay in the foreground, log to stderr; Ctrl-C unmounts\n"
     "  -o OPTION,...      repeatable:\n"
     "     username=, password=, domain=, credentials=FILE, guest\n"
-    "     profile=larder|23h2|25h2|off, then any setting, such as DirectoryCacheLifetime=60\n"
+    "     profile=larder|23h2|25h2|off, then settings: DirectoryCacheLifetime=60\n"
     "     port=, vers=, sign, actimeo=SECONDS, events=FILE\n"
-    "     uid=, gid=, file_mode=, dir_mode=   owner and permission bits of everything (octal)\n"
+    "     uid=, gid=, file_mode=, dir_mode=   owner and octal mode of everything\n"
     "     allow_other   let other users in, as the modes say\n"
     "     max_threads=  calls served at a time (64)\n"
     "     ro, noexec    and what mount(8) passes on: _netdev, nofail, users, ...\n\n"
-    "The target may be smb://[[domain;]user@]server[:port]/share[/path] too. The password comes "
-    "from\n"
-    "-o, the credentials file, LARDER_PASSWORD, or a prompt.\n";
+    "The target may be smb://[[domain;]user@]server[:port]/share[/path] too. The\n"
+    "password comes from -o, the credentials file, LARDER_PASSWORD, or a prompt.\n";
 
 struct request {
     struct share_options share;

@@ -17,9 +17,9 @@
 
 static const char help[] =
     "larder stats /mnt\n\n"
-    "Shows what a mounted share has asked its server and what its caches answered: requests and\n"
-    "round trips, hits, misses with their reasons, faults. Asks the mount's process; neither the\n"
-    "server nor the mounted directory is touched.\n\n"
+    "Shows what a mounted share has asked its server and what its caches answered:\n"
+    "requests, round trips, hits, misses with their reasons, faults. Only the mount's\n"
+    "process is asked, neither the server nor the mounted directory.\n\n"
     "  --json   everything, as one JSON object\n";
 
 static uint64_t number(const json_t *object, const char *key)

@@ -26,9 +26,9 @@ extern char **environ;
 
 static const char help[] =
     "larder umount /mnt\n\n"
-    "Unmounts a share that larder mounted, and waits until its process has gone. Clears the mount\n"
-    "of a larder that was killed, too.\n\n"
-    "  -l, --lazy   also while programs use it: it vanishes now, and ends when they let go\n";
+    "Unmounts a share that larder mounted, and waits until its process has gone.\n"
+    "Clears the mount of a larder that was killed, too.\n\n"
+    "  -l, --lazy   also while programs use it: it ends when they let go\n";
 
 /* What root may do itself others have fusermount3 do. */
 static int unmount(const char *path, bool lazy, struct error *err)
