@@ -130,6 +130,7 @@ static int run_on_mount(const struct compare_run *run, struct mount *m, double *
     command_argv_free(argv);
     if (code < 0)
         return code;
+    *run->command = w.pid;
     code = -pthread_create(&thread, NULL, wait_and_stop, &w);
     if (code < 0) {
         kill(-w.pid, SIGKILL);

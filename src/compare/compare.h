@@ -72,7 +72,8 @@ struct compare_run {
     const struct compare_job *job;
     size_t profile;
     const char *mountpoint;
-    int output; /* what the command prints goes there */
+    int output;     /* what the command prints goes there */
+    pid_t *command; /* to be set once the command runs: where this process dies, it is killed */
 };
 typedef int (*compare_body)(const struct compare_run *run, json_t **ret, struct error *err);
 

@@ -12,6 +12,7 @@
 #include <spawn.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
 #include <sys/signalfd.h>
@@ -37,6 +38,7 @@ struct schedule {
     int signals; /* SIGINT, SIGTERM, SIGHUP come here while the schedule runs */
     sigset_t before;
     bool interrupted;
+    pid_t *command; /* a page shared with the runs; 0 while there is none */
     struct compare_results *results;
 };
 
@@ -59,6 +61,10 @@ static int schedule_init(struct schedule *s)
         return -errno;
     snprintf(s->mountpoint, sizeof(s->mountpoint), "%s/mnt", s->dir);
     if (mkdir(s->mountpoint, 0700) < 0)
+        return -errno;
+    s->command =
+        mmap(NULL, sizeof(pid_t), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    if (s->command == MAP_FAILED)
         return -errno;
     sigset_t set;
     sigemptyset(&set);
@@ -94,6 +100,8 @@ static void schedule_done(struct schedule *s)
     clear_mount(s);
     rmdir(s->mountpoint);
     rmdir(s->dir);
+    if (s->command != MAP_FAILED)
+        munmap(s->command, sizeof(pid_t));
     if (s->signals >= 0) {
         struct signalfd_siginfo info;
         while (read(s->signals, &info, sizeof(info)) == sizeof(info))
@@ -126,13 +134,20 @@ static _Noreturn void be_child(const struct schedule *s, size_t profile, int out
     if (getppid() != parent)
         _exit(COMPARE_FAILED);
     signal(SIGPIPE, SIG_IGN);
-    struct compare_run run = {
-        .job = s->job, .profile = profile, .mountpoint = s->mountpoint, .output = output};
+    struct compare_run run = {.job = s->job,
+                              .profile = profile,
+                              .mountpoint = s->mountpoint,
+                              .output = output,
+                              .command = s->command};
     struct error err = {0};
     json_t *result = NULL;
     if (s->body(&run, &result, &err) < 0)
         result = json_pack("{s:s}", "error", err.text);
     write_result(fd, result);
+    if (getppid() != parent) { /* killed: nobody else takes the place away */
+        rmdir(s->mountpoint);
+        rmdir(s->dir);
+    }
     _exit(0);
 }
 
@@ -251,6 +266,7 @@ static int one_run(struct schedule *s, size_t profile, bool counted)
         fclose(output);
         return fail("pipe");
     }
+    *s->command = 0;
     fflush(NULL);
     pid_t child = fork();
     if (child == 0) {
@@ -266,6 +282,8 @@ static int one_run(struct schedule *s, size_t profile, bool counted)
     } else {
         while (waitpid(child, &status, 0) < 0 && errno == EINTR)
             ;
+        if (!result && *s->command > 0)
+            kill(-*s->command, SIGKILL);
         clear_mount(s);
         s->interrupted |= json_is_true(json_object_get(result, "interrupted"));
         if (s->interrupted) {
@@ -293,7 +311,8 @@ static void tell_progress(const struct schedule *s, unsigned round, size_t profi
 
 int compare_schedule(const struct compare_job *job, compare_body body, struct compare_results *ret)
 {
-    struct schedule s = {.job = job, .body = body, .signals = -1, .results = ret};
+    struct schedule s = {
+        .job = job, .body = body, .signals = -1, .command = MAP_FAILED, .results = ret};
     *ret = (struct compare_results){0};
     int code = schedule_init(&s);
     if (code < 0) {

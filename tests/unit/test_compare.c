@@ -12,6 +12,7 @@
 #include <math.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -317,6 +318,7 @@ static void json_says_what_was_run(void **state)
 struct seen {
     size_t runs, profile[16];
     char mountpoint[128];
+    pid_t command;
 };
 static struct seen *seen;
 
@@ -513,6 +515,45 @@ static void a_run_that_hangs_is_killed_after_a_while(void **state)
     assert_int_equal(stat(seen->mountpoint, &st), -1);
 }
 
+static int dying_body(const struct compare_run *run, json_t **ret, struct error *err)
+{
+    char *const argv[] = {"sleep", "58", NULL};
+    assert_int_equal(command_start(argv, run->mountpoint, run->output, run->command, err), 0);
+    seen->command = *run->command;
+    _exit(1);
+}
+
+/* Killed, though perhaps not reaped by its new parent yet. */
+static bool is_dead(pid_t pid)
+{
+    char path[64], text[512] = "";
+    for (int i = 0; i < 200; i++) {
+        snprintf(path, sizeof(path), "/proc/%d/stat", pid);
+        FILE *f = fopen(path, "r");
+        if (!f)
+            return true;
+        (void)!fread(text, 1, sizeof(text) - 1, f);
+        fclose(f);
+        if (strstr(text, ") Z "))
+            return true;
+        usleep(10000);
+    }
+    return false;
+}
+
+static void the_command_of_a_run_that_died_does_not_live_on(void **state)
+{
+    struct compare_profile p[] = {{"a"}};
+    struct compare_job job = job_of(p, 1);
+    struct compare_results r;
+    FILE *f = stderr_begin();
+    int code = compare_schedule(&job, dying_body, &r);
+    stderr_end(f);
+    assert_int_equal(code, COMPARE_FAILED);
+    assert_true(seen->command > 1);
+    assert_true(is_dead(seen->command));
+}
+
 /* ---- command ---- */
 
 static void block_signals(int how)
@@ -597,20 +638,7 @@ static void a_command_that_does_not_heed_is_killed_with_all_it_started(void **st
     assert_true(end.interrupted);
     pid_t left = atoi(out);
     assert_true(left > 1);
-    for (int i = 0; i < 100 && kill(left, 0) == 0;
-         i++) { /* dead, but perhaps not reaped by init yet */
-        char path[64], text[512] = "";
-        snprintf(path, sizeof(path), "/proc/%d/stat", left);
-        FILE *f = fopen(path, "r");
-        if (f) {
-            (void)!fread(text, 1, sizeof(text) - 1, f);
-            fclose(f);
-        }
-        if (strstr(text, ") Z "))
-            return;
-        usleep(10000);
-    }
-    assert_int_equal(kill(left, 0), -1);
+    assert_true(is_dead(left));
 }
 
 static void a_program_that_is_not_there_is_named(void **state)
@@ -644,6 +672,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(a_signal_ends_the_run_and_the_schedule_and_leaves_nothing,
                                         setup_seen, teardown_seen),
         cmocka_unit_test_setup_teardown(a_run_that_hangs_is_killed_after_a_while, setup_seen,
+                                        teardown_seen),
+        cmocka_unit_test_setup_teardown(the_command_of_a_run_that_died_does_not_live_on, setup_seen,
                                         teardown_seen),
         cmocka_unit_test(words_have_the_mount_point_wherever_it_is_named),
         cmocka_unit_test(the_command_sees_an_empty_stdin_the_mount_point_and_no_password),
