@@ -212,7 +212,9 @@ static void plan_step(struct listing *l, enum client_style style, unsigned *ret_
     unsigned n = c->max_transact / buffer;
     unsigned affordable = credit_total(c) / credit_charge(c, buffer);
     n = n < affordable ? n : affordable;
-    n = n < COMPOUND_MAX ? n : COMPOUND_MAX;
+    /* two large buffers are the rest and the end of all but the largest directories */
+    unsigned most = l->buffers > FIRST_BUFFERS ? COMPOUND_MAX : 2;
+    n = n < most ? n : most;
     if (style == CLIENT_SINGLE || (avoid & REFUSES_COMPOUNDS) || n < 1)
         n = 1;
     *ret_n = n;
