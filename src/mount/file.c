@@ -6,6 +6,10 @@
  * node's last open. Within one open the kernel checks by itself, with every attribute reply. Where
  * the pages are known to reach to the end of the file, the small file's content need not come with
  * the open.
+ *
+ * The kernel cuts reads at the size that it believes. Where the open finds another one than the
+ * kernel was told, it is told to ask again before it reads, so that an open always shows the file
+ * whole, as it is then. That notification waits for nothing (it drops attributes, no pages).
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -35,6 +39,8 @@ void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 
     bool same = nodes_pages_keep(&m->nodes, node, entry.attr.written, entry.attr.size);
     fi->keep_cache = m->kernel_cache && same;
+    if (m->kernel_cache && nodes_told_otherwise(&m->nodes, node, &entry.attr))
+        fuse_lowlevel_notify_inval_inode(m->session, ino, -1, 0);
     fi->noflush = 1; /* there is nothing to flush: opened for reading */
     fi->fh = (uintptr_t)handle;
     if (fuse_reply_open(req, fi) < 0)

@@ -144,6 +144,21 @@ bool nodes_pages_whole(struct nodes *n, const struct node *node)
     return whole;
 }
 
+void nodes_tell(struct nodes *n, struct node *node, const struct file_attr *attr)
+{
+    pthread_mutex_lock(&n->lock);
+    node->told = (struct node_told){.written = attr->written, .size = attr->size};
+    pthread_mutex_unlock(&n->lock);
+}
+
+bool nodes_told_otherwise(struct nodes *n, const struct node *node, const struct file_attr *attr)
+{
+    pthread_mutex_lock(&n->lock);
+    bool otherwise = node->told.written != attr->written || node->told.size != attr->size;
+    pthread_mutex_unlock(&n->lock);
+    return otherwise;
+}
+
 bool nodes_pages_keep(struct nodes *n, struct node *node, uint64_t written, uint64_t size)
 {
     pthread_mutex_lock(&n->lock);

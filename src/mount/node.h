@@ -28,6 +28,11 @@ struct node_pages {
     bool to_the_end; /* its last byte has been read since */
 };
 
+/* What the kernel was told of a file's content with the last attributes that went out. */
+struct node_told {
+    uint64_t written, size;
+};
+
 struct node {
     struct hash_node by_id;   /* protected by nodes->lock */
     uint64_t id;              /* constant */
@@ -35,6 +40,7 @@ struct node {
     uint64_t ino;             /* st_ino; 0: not known yet. Protected by nodes->lock */
     uint64_t lookups;         /* protected by nodes->lock */
     struct node_pages pages;  /* protected by nodes->lock */
+    struct node_told told;    /* protected by nodes->lock */
 };
 
 struct nodes {
@@ -60,6 +66,11 @@ size_t nodes_count(struct nodes *n); /* without the root */
 /* The inode number that programs see, remembered for listings of the directory itself. */
 void nodes_set_ino(struct nodes *n, struct node *node, uint64_t ino);
 uint64_t nodes_ino(struct nodes *n, const struct node *node);
+
+/* These attributes go out to the kernel. */
+void nodes_tell(struct nodes *n, struct node *node, const struct file_attr *attr);
+/* Whether these say anything else about the content than what went out last. */
+bool nodes_told_otherwise(struct nodes *n, const struct node *node, const struct file_attr *attr);
 
 /* Whether an open may expect the whole file in the kernel's pages already. */
 bool nodes_pages_whole(struct nodes *n, const struct node *node);

@@ -60,6 +60,7 @@ int enter_entry(struct mount *m, const struct share_entry *entry, struct fuse_en
         .entry_timeout = entry->exact ? kernel_timeout(m, entry->valid_ns) : 0,
     };
     attr_to_stat(&m->rules, &entry->attr, entry->ino, &ret->attr);
+    nodes_tell(&m->nodes, nodes_get(&m->nodes, id), &entry->attr); /* just entered: it is there */
     return 0;
 }
 
@@ -116,6 +117,7 @@ static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
     if (rc < 0)
         return reply_error(req, rc);
     nodes_set_ino(&m->nodes, node, found.ino);
+    nodes_tell(&m->nodes, node, &found.attr);
     struct stat st;
     attr_to_stat(&m->rules, &found.attr, found.ino, &st);
     fuse_reply_attr(req, &st, kernel_timeout(m, found.valid_ns));

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <pthread.h>
 #include <stdio.h>
+#include <stdatomic.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
@@ -34,7 +35,7 @@ struct share {
     pthread_mutex_t lock;
     struct share_options options;
     uint64_t valid_ns;
-    unsigned slow_ms;
+    atomic_uint slow_ms;
     void (*hook)(void *user, const char *name);
     void *hook_user;
     struct cache_file nodes[NODES];

@@ -1,0 +1,63 @@
+#!/bin/bash
+# check.sh BUILD: every test in its short form, as CI runs it. `make check` calls it.
+#
+#   plain           unit, model, fault, corpus, interop with private Sambas, budgets
+#   ASan + UBSan    all of them but the slow benches
+#   TSan            what is threaded: client, share, mount, observe, relay
+#   fuzz            each decoder for FUZZ_SECONDS (default 15)
+#
+# Ends with one line that counts every check: "N passed, N failed".
+set -u
+build=${1:?usage: check.sh BUILD}
+here=$(cd "$(dirname "$0")/.." && pwd)
+seconds=${FUZZ_SECONDS:-15}
+passed=0
+failed=0
+
+# Counts what the tests of one run printed, from meson's log: cmocka's lines and our own.
+count() {
+    local p f
+    p=$(awk '/\[  PASSED  \] [0-9]+ test/ {n += $4} /^[0-9]+ passed, [0-9]+ failed$/ {n += $1} END {print n + 0}' "$1")
+    f=$(awk '/\[  FAILED  \] [0-9]+ test/ {n += $4} /^[0-9]+ passed, [0-9]+ failed$/ {n += $3} END {print n + 0}' "$1")
+    passed=$((passed + p))
+    failed=$((failed + f))
+    echo "   $p passed, $f failed"
+}
+
+# run NAME BUILDDIR [meson test arguments]
+run() {
+    local name=$1 dir=$2
+    shift 2
+    echo "== $name"
+    if ! meson test -C "$dir" --print-errorlogs "$@"; then
+        failed=$((failed + 1)) # also what ended without a count: a crash, a time-out
+    fi
+    count "$dir/meson-logs/testlog.txt"
+}
+
+# configure BUILDDIR SANITIZERS
+configure() {
+    [ -f "$1/build.ninja" ] || meson setup "$1" "$here" -Db_sanitize="$2" -Db_lundef=false >/dev/null || exit 1
+    ninja -C "$1" >"$1/build.log" 2>&1 || { tail -30 "$1/build.log"; exit 1; }
+}
+
+export ASAN_OPTIONS=fast_unwind_on_malloc=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+export LSAN_OPTIONS=suppressions=$here/tests/lsan.supp:print_suppressions=0
+
+run "all tests" "$build"
+
+configure "$build-asan" address,undefined
+run "ASan and UBSan" "$build-asan" --timeout-multiplier 4 --no-suite bench
+
+configure "$build-tsan" thread
+run "TSan" "$build-tsan" --timeout-multiplier 4 client signing client_faults client_refusals observe relay mount names
+
+echo "== fuzz, $seconds s each"
+if FUZZ_BUILD="$build-fuzz" "$here/tests/fuzz/run.sh" "$seconds"; then
+    passed=$((passed + 1))
+else
+    failed=$((failed + 1))
+fi
+
+echo "$passed passed, $failed failed"
+[ "$failed" = 0 ]

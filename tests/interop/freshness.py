@@ -1,0 +1,60 @@
+#!/usr/bin/python3
+"""What changes on the server behind our back: an open shows the file as it is at that moment, whole and
+with its right length, also while older attributes are still believed; the rest is stale for no longer than
+the lifetime that was set."""
+import os
+import time
+
+from bed import Samba, check, equal, finish, mounted
+
+PROFILES = ("larder", "23h2", "25h2", "off")
+
+
+def put(path, text):
+    with open(path, "w") as f:
+        f.write(text)
+
+
+with Samba() as samba:
+    top = os.path.join(samba.share, "top")
+    os.mkdir(top)
+    samba.start()
+    for profile in PROFILES:
+        names = [f"{profile}-{what}" for what in ("grows", "shrinks", "replaced", "gone", "same-size")]
+        grows, shrinks, replaced, gone, same_size = (os.path.join(top, n) for n in names)
+        for path in (grows, shrinks, replaced, gone, same_size):
+            put(path, "before " * 10)
+        with mounted(samba, f"profile={profile}", "DirectoryCacheLifetime=2", "FileInfoCacheLifetime=2",
+                     "FileNotFoundCacheLifetime=2") as place:
+            def here(path):
+                return f"{place}/top/{os.path.basename(path)}"
+
+            os.listdir(f"{place}/top")
+            for path in (grows, shrinks, replaced, gone, same_size):
+                equal(f"{profile}: read before", open(here(path)).read(), "before " * 10)
+                os.stat(here(path))
+            check(f"{profile}: missing before", not os.path.exists(here("new")))
+            put(grows, "after " * 1000)
+            put(shrinks, "after")
+            put(same_size, "AFTER! " * 10)
+            put(replaced + ".tmp", "another file " * 100)
+            os.rename(replaced + ".tmp", replaced)
+            os.unlink(gone)
+            put(os.path.join(top, "new"), "new")
+            equal(f"{profile}: an open right after shows a file that grew, whole", open(here(grows)).read(), "after " * 1000)
+            equal(f"{profile}: one that shrank", open(here(shrinks)).read(), "after")
+            equal(f"{profile}: one that changed within its size", open(here(same_size)).read(), "AFTER! " * 10)
+            equal(f"{profile}: one that was replaced by another file", open(here(replaced)).read(), "another file " * 100)
+            try:
+                open(here(gone)).read()
+                check(f"{profile}: one that is gone is gone", False)
+            except FileNotFoundError:
+                check(f"{profile}: one that is gone is gone", True)
+            time.sleep(2.2)
+            check(f"{profile}: after the lifetime a new name is there", os.path.exists(here("new")))
+            check(f"{profile}: and the listing has it", "new" in os.listdir(f"{place}/top"))
+            check(f"{profile}: and not the one that is gone", os.path.basename(gone) not in os.listdir(f"{place}/top"))
+            equal(f"{profile}: and sizes are right", os.stat(here(grows)).st_size, 6000)
+        os.unlink(os.path.join(top, "new"))
+
+finish()
