@@ -27,6 +27,10 @@ int cli_fail(const char *command, const char *format, ...) __attribute__((format
 /* The same with "(try larder ls --help)"; returns EXIT_USAGE. */
 int cli_usage(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
+/* A copy of the arguments as they were typed; in the originals, which `ps` shows, passwords become
+ * asterisks. NULL: out of memory. */
+char **cli_hide_passwords(int argc, char **argv);
+
 /* Completes credentials: user from $USER where none was given and no guest is asked for, password
  * from LARDER_PASSWORD, else from a prompt where there is a terminal. -EACCES where none can be
  * had. */

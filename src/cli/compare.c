@@ -45,7 +45,7 @@ struct request {
     char *lists[OPTIONS_MAX]; /* of -o, wiped when freed */
     size_t list_count;
     struct share_options base;
-    char server[320];
+    char server[SHARE_SOURCE_MAX];
 };
 
 /* ---- the command line ---- */
@@ -71,15 +71,12 @@ static int add_limit(struct request *r, const char *text)
     return EXIT_DONE;
 }
 
-/* A list with a password would stand in `ps` for as long as this runs: its place is cleared. */
 static int add_options(struct request *r, char *list)
 {
     char *copy = r->list_count < OPTIONS_MAX ? strdup(list) : NULL;
     if (!copy)
         return cli_usage("compare", "too many -o");
     r->lists[r->list_count++] = copy;
-    if (strcasestr(list, "pass"))
-        explicit_bzero(list, strlen(list));
     return EXIT_DONE;
 }
 
@@ -200,22 +197,12 @@ static int complete_profile(struct request *r, size_t i, struct error *err)
     return code;
 }
 
-static void name_server(struct request *r)
-{
-    const struct share_options *o = &r->base;
-    const char *six = strchr(o->host, ':');
-    snprintf(r->server, sizeof(r->server), "%s%s%s:%u/%s%s%s", six ? "[" : "", o->host,
-             six ? "]" : "", o->port ? o->port : 445, o->share, o->path && *o->path ? "/" : "",
-             o->path ? o->path : "");
-    r->job.server = r->server;
-}
-
 static int prepare(struct request *r, char *target)
 {
     struct error err = {0};
     if (share_options_target(&r->base, target, &err) < 0 || apply_lists(r, &r->base, &err) < 0)
         return cli_usage("compare", "%s", err.text);
-    name_server(r);
+    r->job.server = share_options_source(&r->base, r->server);
     if (cli_credentials(&r->base, &err) < 0)
         return cli_fail("compare", "%s", err.text);
     for (size_t i = 0; i < r->job.profile_count; i++)

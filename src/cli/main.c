@@ -1,4 +1,7 @@
-/* `larder`: one binary, a table of subcommands. */
+/*
+ * `larder`: one binary, a table of subcommands. They work on a copy of what was typed; the
+ * original, which everybody can see, has had its passwords blotted out by then.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -45,9 +48,14 @@ int main(int argc, char **argv)
         printf("larder %s\n", LARDER_VERSION);
         return EXIT_DONE;
     }
-    for (size_t i = 0; i < sizeof subcommands / sizeof subcommands[0]; i++)
-        if (strcmp(argv[1], subcommands[i].name) == 0)
-            return subcommands[i].run(argc - 1, argv + 1);
+    for (size_t i = 0; i < sizeof subcommands / sizeof subcommands[0]; i++) {
+        if (strcmp(argv[1], subcommands[i].name) != 0)
+            continue;
+        char **typed = cli_hide_passwords(argc, argv); /* needed until the process ends */
+        if (!typed)
+            return cli_fail(argv[1], "out of memory");
+        return subcommands[i].run(argc - 1, typed + 1);
+    }
     fprintf(stderr, "larder: no subcommand \"%s\" (try larder --help)\n", argv[1]);
     return EXIT_USAGE;
 }

@@ -41,6 +41,7 @@ struct request {
     struct share_options share;
     struct mount_options mount;
     bool foreground;
+    char source[SHARE_SOURCE_MAX]; /* what mount.fsname may point to */
 };
 
 /* ---- options ---- */
@@ -124,27 +125,6 @@ static int set_option(void *user, char *item, struct error *err)
     return share_options_item(&r->share, item, err);
 }
 
-static void wipe(char *text)
-{
-    explicit_bzero(text, strlen(text));
-}
-
-/* -o lists with a password and URLs with one stand in `ps` for as long as the daemon runs: their
- * place in memory is cleared as soon as they are understood. */
-static void hide_passwords(char *list)
-{
-    if (strcasestr(list, "pass"))
-        wipe(list);
-}
-
-static void hide_password_in_url(char *target)
-{
-    char *at = strchr(target, '@'), *slash = strstr(target, "//");
-    char *colon = slash ? strchr(slash + 2, ':') : NULL;
-    if (slash && at && colon && colon < at && strncasecmp(target, "smb:", 4) == 0)
-        memset(colon + 1, '*', (size_t)(at - colon - 1));
-}
-
 /* EXIT_DONE, CLI_HELP_SHOWN, or an exit code after printing why. */
 static int parse(struct request *r, int argc, char **argv)
 {
@@ -161,7 +141,6 @@ static int parse(struct request *r, int argc, char **argv)
             break;
         case 'o': {
             int rc = share_options_split(optarg, set_option, r, &err);
-            hide_passwords(optarg);
             if (rc < 0)
                 return cli_usage("mount", "%s", err.text);
             break;
@@ -177,10 +156,13 @@ static int parse(struct request *r, int argc, char **argv)
     if (argc - optind != 2)
         return cli_usage("mount", "give a target //HOST/SHARE and a directory");
     int rc = share_options_target(&r->share, argv[optind], &err);
-    hide_password_in_url(argv[optind]);
     if (rc < 0)
         return cli_usage("mount", "%s", err.text);
-    r->mount.fsname = argv[optind];
+    /* as typed, since mount -a compares it with fstab; an URL may hold a password */
+    if (strncmp(argv[optind], "//", 2) != 0)
+        r->mount.fsname = share_options_source(&r->share, r->source);
+    else
+        r->mount.fsname = argv[optind];
     r->mount.mountpoint = argv[optind + 1];
     return EXIT_DONE;
 }

@@ -3,9 +3,9 @@
  *
  * That is what the report's user had and nothing told them. A hit rate alone does not help, so the
  * line names the commonest reason of the misses and the setting that changes it. Look-ups that no
- * cache may answer (intent) and those of a cache that is off are not held against it; and a
- * not-found cache that was never given a missing name has nothing to answer with, which is no
- * fault.
+ * cache may answer (intent) and those of a cache that is off are not held against it; nor are,
+ * against the not-found cache, those for names that turned out to be there: it is asked about every
+ * name, and only the missing ones are its business.
  */
 #include "observe/observe.h"
 
@@ -22,9 +22,15 @@ static const struct {
                           "FileNotFoundCacheEntriesMax", NULL},
 };
 
-static uint64_t lookups(const struct observe_cache_counts *n)
+/* Look-ups that the cache might have answered. */
+static uint64_t lookups(enum observe_cache c, const struct observe_cache_counts *n)
 {
-    return n->hits + observe_misses(n) - n->misses[MISS_DISABLED] - n->misses[MISS_INTENT];
+    uint64_t asked =
+        n->hits + observe_misses(n) - n->misses[MISS_DISABLED] - n->misses[MISS_INTENT];
+    if (c != OBSERVE_NOTFOUND)
+        return asked;
+    uint64_t business = asked - n->misses[MISS_ABSENT] + n->inserts;
+    return business < asked ? business : asked;
 }
 
 static enum observe_miss dominant(const struct observe_cache_counts *n)
@@ -89,11 +95,9 @@ unsigned observe_dead_caches(const struct observe_counts *c, const bool enabled[
     unsigned faults = 0;
     for (enum observe_cache i = 0; i < OBSERVE_CACHES; i++) {
         const struct observe_cache_counts *n = &c->cache[i];
-        uint64_t asked = lookups(n);
+        uint64_t asked = lookups(i, n);
         enum observe_miss why = dominant(n);
         if (!enabled[i] || n->hits > 0 || asked < OBSERVE_ALARM_LOOKUPS)
-            continue;
-        if (i == OBSERVE_NOTFOUND && n->inserts == 0 && why == MISS_ABSENT)
             continue;
         char what[200], text[400];
         remedy(i, why, n->inserts, what, sizeof(what));

@@ -32,6 +32,10 @@ int share_options_copy(const struct share_options *from, struct share_options *r
  * in brackets; %XX decoded in the smb: form. -EINVAL with a text that shows the form. */
 int share_options_target(struct share_options *o, const char *target, struct error *err);
 
+/* The target for people and mount tables: //host[:port]/share[/path], no user. Returns `out`. */
+#define SHARE_SOURCE_MAX 1024
+const char *share_options_source(const struct share_options *o, char out[static SHARE_SOURCE_MAX]);
+
 /* One option: profile, username/user, password/pass, domain/dom/workgroup, guest, credentials=FILE,
  * port, vers, sign, events=FILE, actimeo, and every setting of settings.h. `value` may be NULL for
  * flags. Setting `profile` keeps nothing of the settings given before it: give it first. -ENOENT

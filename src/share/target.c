@@ -155,3 +155,14 @@ int share_options_target(struct share_options *o, const char *target, struct err
     free(text);
     return r;
 }
+
+const char *share_options_source(const struct share_options *o, char out[static SHARE_SOURCE_MAX])
+{
+    bool literal = strchr(o->host, ':');
+    char port[8] = "";
+    if (o->port)
+        snprintf(port, sizeof port, ":%u", o->port);
+    snprintf(out, SHARE_SOURCE_MAX, "//%s%s%s%s/%s%s%s", literal ? "[" : "", o->host,
+             literal ? "]" : "", port, o->share, *o->path ? "/" : "", o->path);
+    return out;
+}

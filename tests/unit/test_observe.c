@@ -483,7 +483,7 @@ static void a_dead_cache_names_the_setting_to_change(void **state)
     };
     for (size_t i = 0; i < sizeof(cases) / sizeof(cases[0]); i++) {
         struct observe_counts c = {0};
-        c.cache[cases[i].cache].misses[cases[i].why] = OBSERVE_ALARM_LOOKUPS - 10;
+        c.cache[cases[i].cache].misses[cases[i].why] = OBSERVE_ALARM_LOOKUPS;
         c.cache[cases[i].cache].misses[MISS_ABSENT] += 10;
         struct alarm a = alarm_of(&c);
         assert_int_equal(a.lines, 1);
@@ -514,7 +514,9 @@ static void the_alarm_stays_silent_where_nothing_is_wrong(void **state)
     assert_int_equal(alarm_of(&c).lines, 0);
     notfound->misses[MISS_ABSENT] = 100000; /* every name was there: nothing to remember */
     assert_int_equal(alarm_of(&c).lines, 0);
-    notfound->inserts = 1;
+    notfound->inserts = OBSERVE_ALARM_LOOKUPS - 1; /* and a few that were not */
+    assert_int_equal(alarm_of(&c).lines, 0);
+    notfound->inserts = OBSERVE_ALARM_LOOKUPS;
     assert_int_equal(alarm_of(&c).lines, 1);
 }
 
