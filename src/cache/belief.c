@@ -75,6 +75,7 @@ void listing_drop(struct cache *c, struct cache_file *dir, enum observe_miss why
         return;
     ring_del(&c->ring[OBSERVE_DIR], &d->ring);
     c->bytes -= listing_memory(d->listing);
+    dir_forget(d, listing_ticket(d->listing).order);
     d->listing = cache_listing_unref(d->listing);
     d->lost = why;
     file_settle(c, dir);
@@ -85,6 +86,7 @@ void negative_drop(struct cache *c, struct cache_negative *n)
     struct cache_file *dir = n->dir;
     ring_del(&c->ring[OBSERVE_NOTFOUND], &n->ring);
     c->bytes -= ACCOUNTED_MISSING + n->len;
+    dir_forget(dir->dir, n->stamp.order);
     hash_del(&dir->dir->negatives, &n->by_fold);
     free(n);
     file_settle(c, dir);
@@ -280,5 +282,7 @@ bool listed_attr_valid(const struct cache *c, const struct cache_listing *l,
                        const struct cache_file *f, uint64_t now)
 {
     struct cache_ticket t = listing_ticket(l);
-    return still_valid(c, OBSERVE_INFO, t.sent, now) && (!f || order_after(t.order, f->changed));
+    return still_valid(c, OBSERVE_INFO, t.sent, now) &&
+           (!f || (order_after(t.order, f->changed) &&
+                   (!f->heard || !order_after(f->info.order, t.order))));
 }

@@ -74,17 +74,22 @@ static void check_against_listing(struct cache *c, struct cache_file *dir, const
     listing_drop(c, dir, MISS_CHANGED);
 }
 
-/* The first answer about a spelling that a listing has only in other case shows what the server
- * does with case. */
+/* A name that was found although the listing has it only in other case shows that the server folds
+ * case. A missing one shows nothing: what the listing has may be gone by now. */
 static void learn_folding(struct cache *c, const struct cache_file *dir, const char *name,
-                          size_t len, bool found)
+                          size_t len, uint64_t now)
 {
     const struct cache_listing *l = dir->dir ? dir->dir->listing : NULL;
-    size_t folded, one;
-    if (c->folding != FOLDS_UNKNOWN || !l || utf8_has_non_ascii(name, len))
+    size_t folded, one, spelling_len;
+    const struct file_attr *attr;
+    if (c->folds || !l || utf8_has_non_ascii(name, len) ||
+        !still_valid(c, OBSERVE_DIR, listing_ticket(l).sent, now))
         return;
-    if (listing_find(l, name, len, &folded, &one) < 0 && folded == 1)
-        c->folding = found ? FOLDS : FOLDS_NOT;
+    if (listing_find(l, name, len, &folded, &one) >= 0 || folded != 1)
+        return;
+    const char *spelling = cache_listing_entry(l, one, &spelling_len, &attr);
+    if (!utf8_has_non_ascii(spelling, spelling_len))
+        c->folds = true;
 }
 
 /* ---- attributes ---- */
@@ -99,10 +104,8 @@ uint64_t cache_commit_attr(struct cache *c, struct cache_file *f, const struct f
             list_empty(&f->names) ? NULL : container_of(f->names.next, struct cache_name, of_file);
         if (n)
             name_bind(c, n->dir, n->spelling, n->len, attr, n->bound);
-        else
-            f->identified = f == c->root;
-        if (f == c->root)
-            f->ino = attr->id;
+        else if (f == c->root)
+            file_identify(c, f, f, "", 0, attr);
     }
     if (!c->enabled[OBSERVE_INFO]) {
         file_hear(f, attr);
@@ -139,7 +142,7 @@ int cache_commit_found(struct cache *c, struct cache_file *dir, const char *name
     bool believe = names_unchanged(dir, ticket) && !name_is_newer(c, dir, name, len, ticket) &&
                    !listing_is_newer(dir, ticket);
     if (believe) {
-        learn_folding(c, dir, name, len, true);
+        learn_folding(c, dir, name, len, now);
         check_against_listing(c, dir, name, len, true, ticket);
     }
     struct cache_name *n = name_bind(c, dir, name, len, attr, ticket.order);
@@ -164,7 +167,6 @@ uint64_t cache_commit_missing(struct cache *c, struct cache_file *dir, const cha
     if (!names_unchanged(dir, ticket) || name_is_newer(c, dir, name, len, ticket) ||
         listing_is_newer(dir, ticket))
         return 0;
-    learn_folding(c, dir, name, len, false);
     check_against_listing(c, dir, name, len, false, ticket);
     struct cache_name *n = name_find(c, dir, name, len);
     if (n && order_after(ticket.order, n->bound)) {
@@ -177,8 +179,11 @@ uint64_t cache_commit_missing(struct cache *c, struct cache_file *dir, const cha
         dir->refs--;
         file_settle(c, dir);
     }
-    if (!c->enabled[OBSERVE_NOTFOUND])
+    if (!c->enabled[OBSERVE_NOTFOUND]) {
+        if (file_dir(c, dir))
+            dir_forget(dir->dir, ticket.order);
         return 0;
+    }
     negative_insert(c, dir, name, len, stamp_of(ticket));
     return believed_until(c, OBSERVE_NOTFOUND, ticket.sent, now);
 }
@@ -206,17 +211,41 @@ static void reconcile(struct cache *c, struct cache_name *n, const struct cache_
     }
     n->bound = t.order;
     struct cache_file *f = n->file;
-    if (f->believed && order_after(t.order, f->info.order) && order_after(t.order, f->changed)) {
+    if (!f->identified)
+        file_identify(c, f, n->dir, n->spelling, n->len, attr);
+    if (attr_newest(f, t)) { /* kept even where it is not believed: what is older stays out */
         file_hear(f, attr);
         f->info = stamp_of(t);
     }
+}
+
+/* Whether a newer answer about one name shows that the listing is stale already. */
+static bool is_contradicted(struct cache_dir *d, const struct cache_listing *l)
+{
+    uint64_t order = listing_ticket(l).order;
+    struct hash_node *node = NULL;
+    bool there;
+    while ((node = hash_each(&d->negatives, node))) {
+        const struct cache_negative *n = container_of(node, struct cache_negative, by_fold);
+        if (order_after(n->stamp.order, order) && listing_tells(l, n->spelling, n->len, &there) &&
+            there)
+            return true;
+    }
+    while ((node = hash_each(&d->names, node))) {
+        const struct cache_name *n = container_of(node, struct cache_name, by_fold);
+        if (n->confirmed && order_after(n->existence.order, order) &&
+            listing_tells(l, n->spelling, n->len, &there) && !there)
+            return true;
+    }
+    return false;
 }
 
 void cache_commit_listing(struct cache *c, struct cache_file *dir, struct cache_listing *l,
                           struct cache_ticket ticket, uint64_t now)
 {
     struct cache_dir *d = file_dir(c, dir);
-    if (!d || !names_unchanged(dir, ticket) || listing_is_newer(dir, ticket))
+    if (!d || !names_unchanged(dir, ticket) || listing_is_newer(dir, ticket) ||
+        is_contradicted(d, l))
         return;
     d->listed = true;
     d->probes = 0;
@@ -229,11 +258,14 @@ void cache_commit_listing(struct cache *c, struct cache_file *dir, struct cache_
         reconcile(c, container_of(node, struct cache_name, by_fold), l);
         node = after;
     }
-    d->too_large = cache_listing_wire_bytes(l) > c->settings.directory_cache_entry_size_max ||
-                   listing_memory(l) > c->settings.cache_memory_max;
-    if (c->enabled[OBSERVE_DIR] && !d->too_large) {
+    bool too_large = cache_listing_wire_bytes(l) > c->settings.directory_cache_entry_size_max ||
+                     listing_memory(l) > c->settings.cache_memory_max;
+    d->too_large = c->enabled[OBSERVE_DIR] && too_large;
+    if (c->enabled[OBSERVE_DIR] && !too_large)
         listing_insert(c, dir, l);
-    } else if (c->enabled[OBSERVE_DIR]) {
+    else
+        dir_forget(d, ticket.order);
+    if (d->too_large) {
         d->too_large_sent = ticket.sent;
         listing_drop(c, dir, MISS_TOO_LARGE);
         d->lost = MISS_TOO_LARGE;
@@ -265,10 +297,8 @@ int cache_adopt(struct cache *c, struct cache_file *dir, struct cache_listing *l
     struct cache_file *f = cache_file_ref(n->file);
     bool believed =
         dir->dir->listing == l && cache_file_same(f, &e->attr) && listed_attr_valid(c, l, f, now);
-    if (believed && !f->believed && attr_newest(f, t)) {
-        file_hear(f, &e->attr);
-        f->info = stamp_of(t);
-    }
+    if (believed && !f->believed)
+        file_hear_as_of(f, &e->attr, t);
     uint64_t names_until = t.sent + c->lifetime[OBSERVE_DIR],
              attr_until = t.sent + c->lifetime[OBSERVE_INFO];
     *ret_valid_until = !believed ? 0 : names_until < attr_until ? names_until : attr_until;
@@ -312,7 +342,7 @@ void cache_changed(struct cache *c, struct cache_file *f, enum observe_miss reas
 {
     f->refs++;
     drop_attr(c, f, reason);
-    if (f->dir) {
+    if (f->is_dir && file_dir(c, f)) {
         drop_names(c, f, reason);
         struct hash_node *node;
         while ((node = hash_each(&f->dir->negatives, NULL)))

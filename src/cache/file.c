@@ -80,6 +80,8 @@ static void trim_idle(struct cache *c, size_t keep)
         struct cache_file *f = container_of(c->idle.next, struct cache_file, idle);
         list_del(&f->idle);
         c->idle_count--;
+        if (held(c, f)) /* referred to since it became idle */
+            continue;
         f->refs++; /* ours, so that unbinding does not settle it under us */
         while (!list_empty(&f->names))
             name_unbind(c, container_of(f->names.next, struct cache_name, of_file));
@@ -143,6 +145,8 @@ static struct cache_name *name_new(struct cache *c, struct cache_file *dir, cons
 void name_unbind(struct cache *c, struct cache_name *n)
 {
     struct cache_file *dir = n->dir, *file = n->file;
+    if (n->confirmed)
+        dir_forget(dir->dir, n->existence.order);
     hash_del(&dir->dir->names, &n->by_fold);
     list_del(&n->of_file);
     free(n);
@@ -187,9 +191,8 @@ static uint64_t path_ino(const struct cache_file *dir, const char *name, size_t 
     return hash | 1ull << 63;
 }
 
-/* Gives f its inode number from the first attributes that are heard of it. */
-static void identify(struct cache *c, struct cache_file *f, struct cache_file *dir,
-                     const char *name, size_t len, const struct file_attr *attr)
+void file_identify(struct cache *c, struct cache_file *f, struct cache_file *dir, const char *name,
+                   size_t len, const struct file_attr *attr)
 {
     f->identified = true;
     f->is_dir = file_attr_is_dir(attr);
@@ -212,6 +215,14 @@ void file_hear(struct cache_file *f, const struct file_attr *attr)
     f->heard = true;
 }
 
+void file_hear_as_of(struct cache_file *f, const struct file_attr *attr, struct cache_ticket t)
+{
+    if (f->heard && !order_after(t.order, f->info.order))
+        return;
+    file_hear(f, attr);
+    f->info = (struct stamp){.order = t.order, .sent = t.sent};
+}
+
 /* The object for these attributes: a regular file that is known under another name, or a new one.
  */
 static struct cache_file *file_for(struct cache *c, struct cache_file *dir, const char *name,
@@ -222,7 +233,7 @@ static struct cache_file *file_for(struct cache *c, struct cache_file *dir, cons
         return f;
     f = file_new(c, file_attr_is_dir(attr));
     if (f)
-        identify(c, f, dir, name, len, attr);
+        file_identify(c, f, dir, name, len, attr);
     return f;
 }
 
@@ -231,8 +242,8 @@ struct cache_name *name_bind(struct cache *c, struct cache_file *dir, const char
 {
     struct cache_name *n = name_find(c, dir, spelling, len);
     if (n && (order_after(n->bound, order) || cache_file_same(n->file, attr))) {
-        if (!n->file->identified)
-            identify(c, n->file, dir, spelling, len, attr);
+        if (!n->file->identified && cache_file_same(n->file, attr))
+            file_identify(c, n->file, dir, spelling, len, attr);
         if (order_after(order, n->bound))
             n->bound = order;
         return n;

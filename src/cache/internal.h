@@ -122,7 +122,7 @@ struct cache {
     uint64_t order; /* the last one given out */
     uint64_t serial;
     uint64_t seed;
-    enum { FOLDS_UNKNOWN, FOLDS, FOLDS_NOT } folding; /* what the server does with ASCII case */
+    bool folds; /* the server has shown that it folds ASCII case */
 
     struct cache_file *root;
     struct hash by_id; /* struct cache_file that are `shared` */
@@ -144,6 +144,14 @@ static inline bool still_valid(const struct cache *c, enum observe_cache which, 
                                uint64_t now)
 {
     return c->enabled[which] && now >= sent && now - sent < c->lifetime[which];
+}
+
+/* What was known of names in this directory as of `order` is not kept: older answers, which can not
+ * be compared with it any more, shall not be believed either. */
+static inline void dir_forget(struct cache_dir *d, uint64_t order)
+{
+    if (order_after(order, d->changed))
+        d->changed = order;
 }
 
 /* ---- listing.c ---- */
@@ -176,8 +184,15 @@ struct cache_name *name_bind_unknown_dir(struct cache *c, struct cache_file *dir
                                          const char *spelling, size_t len);
 /* Nothing leads from this name any more. */
 void name_unbind(struct cache *c, struct cache_name *n);
+/* Gives f, which is `name` in `dir`, its inode number from the first attributes that are heard of
+ * it. */
+void file_identify(struct cache *c, struct cache_file *f, struct cache_file *dir, const char *name,
+                   size_t len, const struct file_attr *attr);
 /* Takes attributes over as the last that were heard. */
 void file_hear(struct cache_file *f, const struct file_attr *attr);
+/* The same of an answer that may be older than what was heard, and then is not taken. It is not
+ * believed thereby, but older ones are kept out. */
+void file_hear_as_of(struct cache_file *f, const struct file_attr *attr, struct cache_ticket t);
 /* To be called after anything that may have let go of f. May free it. */
 void file_settle(struct cache *c, struct cache_file *f);
 /* Path for events, "" in a buffer of its own where nobody wants it. */

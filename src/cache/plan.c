@@ -66,9 +66,26 @@ static int64_t listed_as(const struct cache *c, const struct cache_listing *l, c
         return exact;
     if (utf8_has_non_ascii(name, len) || folded > 1)
         return -2;
-    if (folded == 1 && c->folding != FOLDS_NOT)
-        return c->folding == FOLDS ? (int64_t)one : -2;
+    if (folded == 1) {
+        const char *spelling;
+        size_t spelling_len = listing_at(l, one, &spelling)->len;
+        if (utf8_has_non_ascii(spelling, spelling_len))
+            return -2;
+    }
+    if (folded == 1)
+        return c->folds ? (int64_t)one : -2;
     return memchr(name, '~', len) ? -2 : -1;
+}
+
+/* Why a believed listing's attributes of f are not. */
+static enum observe_miss why_not_listed(const struct cache *c, const struct cache_file *f,
+                                        struct cache_ticket listed)
+{
+    if (!c->enabled[OBSERVE_INFO])
+        return MISS_DISABLED;
+    if (!order_after(listed.order, f->changed))
+        return MISS_CHANGED;
+    return f->heard && order_after(f->info.order, listed.order) ? f->lost : MISS_EXPIRED;
 }
 
 /* Answers with entry i: its own attributes, or newer ones that are held of its file. */
@@ -88,8 +105,10 @@ static bool answer_listed(struct asked *a, struct cache_listing *l, int64_t i,
     enum observe_miss why;
     bool held = info_valid(c, f, a->now, &why);
     bool listed = cache_file_same(f, &e->attr) && listed_attr_valid(c, l, f, a->now);
+    if (listed && !held)
+        file_hear_as_of(f, &e->attr, t);
     if (!held && !listed) {
-        *ret_why = order_after(t.order, f->changed) ? MISS_EXPIRED : MISS_CHANGED;
+        *ret_why = why_not_listed(c, f, t);
         return false;
     }
     bool use_held = held && (!listed || order_after(f->info.order, t.order));
@@ -106,7 +125,7 @@ static bool ask_directory(struct asked *a)
     struct cache_listing *l = listing_valid(a->c, a->dir, a->now, &why);
     if (l) {
         int64_t i = listed_as(a->c, l, a->name, a->len);
-        a->by_path = i == -2;
+        a->by_path = i == -2 || !a->c->enabled[OBSERVE_INFO]; /* another listing tells no more */
         if (i == -1)
             answer_missing(a->ret, -ENOENT, listing_ticket(l).sent + a->c->lifetime[OBSERVE_DIR]);
         if (i == -2)
@@ -294,7 +313,7 @@ static const struct file_attr *attr_from_listing(struct cache *c, struct cache_f
     const struct file_attr *attr = &listing_at(l, (size_t)i, &spelling)->attr;
     *ret_ticket = listing_ticket(l);
     *ret_dir = n->dir->dir;
-    *ret_why = order_after(ret_ticket->order, f->changed) ? MISS_EXPIRED : MISS_CHANGED;
+    *ret_why = why_not_listed(c, f, *ret_ticket);
     return cache_file_same(f, attr) && listed_attr_valid(c, l, f, now) ? attr : NULL;
 }
 
@@ -356,17 +375,23 @@ static int walk_down(struct asked *a, struct cache_file **ret)
         const struct listing_entry *e = listing_at(l, (size_t)i, &spelling);
         len = e->len;
         if (!file_attr_is_dir(&e->attr)) {
+            a->dir->dir->ring.used = true;
             hit(a, OBSERVE_DIR);
             return -ENOTDIR;
         }
         name_bind(c, a->dir, spelling, len, &e->attr, listing_ticket(l).order);
     }
     if (i == -1 || (i == -2 && negative_valid(c, a->dir, a->name, a->len, a->now, &until, &why))) {
+        if (i == -1)
+            a->dir->dir->ring.used = true;
         hit(a, i == -1 ? OBSERVE_DIR : OBSERVE_NOTFOUND);
         return -ENOENT;
     }
     struct cache_name *n = name_find(c, a->dir, spelling, len);
-    if (n && !n->file->is_dir && info_valid(c, n->file, a->now, &why)) {
+    if (n && !n->file->is_dir && n->confirmed &&
+        still_valid(c, OBSERVE_INFO, n->existence.sent, a->now) &&
+        info_valid(c, n->file, a->now, &why)) {
+        n->file->ring.used = true;
         hit(a, OBSERVE_INFO);
         return -ENOTDIR;
     }

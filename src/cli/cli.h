@@ -30,6 +30,8 @@ int cli_usage(const char *command, const char *format, ...) __attribute__((forma
 /* A copy of the arguments as they were typed; in the originals, which `ps` shows, passwords become
  * asterisks. NULL: out of memory. */
 char **cli_hide_passwords(int argc, char **argv);
+/* Wipes and frees the copy. Returns NULL. */
+char **cli_free_arguments(char **copy);
 
 /* Completes credentials: user from $USER where none was given and no guest is asked for, password
  * from LARDER_PASSWORD, else from a prompt where there is a terminal. -EACCES where none can be

@@ -46,6 +46,16 @@ static void hide_in_user(char *arg)
         blot(percent + 1, percent + 1 + strcspn(percent + 1, ","));
 }
 
+char **cli_free_arguments(char **copy)
+{
+    for (char **arg = copy; arg && *arg; arg++) {
+        explicit_bzero(*arg, strlen(*arg));
+        free(*arg);
+    }
+    free(copy);
+    return NULL;
+}
+
 /* -o may stand apart from its value or directly before it. */
 char **cli_hide_passwords(int argc, char **argv)
 {
@@ -53,7 +63,7 @@ char **cli_hide_passwords(int argc, char **argv)
     for (int i = 0; copy && i < argc; i++) {
         copy[i] = strdup(argv[i]);
         if (!copy[i])
-            return NULL;
+            return cli_free_arguments(copy);
         hide_options(strncmp(argv[i], "-o", 2) == 0 ? argv[i] + 2 : argv[i]);
         hide_in_user(argv[i]);
     }

@@ -51,10 +51,12 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < sizeof subcommands / sizeof subcommands[0]; i++) {
         if (strcmp(argv[1], subcommands[i].name) != 0)
             continue;
-        char **typed = cli_hide_passwords(argc, argv); /* needed until the process ends */
+        char **typed = cli_hide_passwords(argc, argv);
         if (!typed)
             return cli_fail(argv[1], "out of memory");
-        return subcommands[i].run(argc - 1, typed + 1);
+        int code = subcommands[i].run(argc - 1, typed + 1); /* getopt permutes, and loses none */
+        cli_free_arguments(typed);
+        return code;
     }
     fprintf(stderr, "larder: no subcommand \"%s\" (try larder --help)\n", argv[1]);
     return EXIT_USAGE;

@@ -93,7 +93,7 @@ struct oracle {
     uint64_t info_bytes, negative_bytes; /* what one of them is accounted with */
 
     int64_t order;
-    enum { UNKNOWN, FOLDS, FOLDS_NOT } folding;
+    bool folds;
     struct oracle_file file[ORACLE_FILES + 64];
     int files;
     struct oracle_name name[ORACLE_NAMES];

@@ -59,16 +59,16 @@ static void check_listing(struct oracle *o, int dir, int spelling, bool found)
     oracle_drop_listing(o, dir, MISS_CHANGED);
 }
 
-static void learn_folding(struct oracle *o, int dir, int spelling, bool found, uint64_t now)
+static void learn_folding(struct oracle *o, int dir, int spelling, uint64_t now)
 {
     int listing = o->file[dir].listing, alike, one;
-    if (o->folding != UNKNOWN || listing < 0 || !spellings[spelling].ascii)
+    if (o->folds || listing < 0 || !spellings[spelling].ascii)
         return;
     const struct oracle_listing *l = &o->listing[listing];
     if (oracle_valid(o, OBSERVE_DIR, l->sent, now) &&
         oracle_in_listing(l, spelling, &alike, &one) < 0 && alike == 1 &&
         spellings[l->name[one]].ascii)
-        o->folding = found ? FOLDS : FOLDS_NOT;
+        o->folds = true;
 }
 
 /* ---- answers ---- */
@@ -118,7 +118,7 @@ int oracle_found(struct oracle *o, int dir, int name, const struct file_attr *at
     bool believe = names_unchanged(o, dir, t) && name_newest(o, dir, name, t);
     *ret_until = 0;
     if (believe) {
-        learn_folding(o, dir, name, true, now);
+        learn_folding(o, dir, name, now);
         check_listing(o, dir, name, true);
     }
     struct oracle_name *n = oracle_bind(o, dir, name, attr, t.order);
@@ -157,7 +157,6 @@ uint64_t oracle_missing(struct oracle *o, int dir, int name, struct oracle_ticke
 {
     if (!names_unchanged(o, dir, t) || !name_newest(o, dir, name, t))
         return 0;
-    learn_folding(o, dir, name, false, now);
     check_listing(o, dir, name, false);
     struct oracle_name *n = oracle_find_name(o, dir, name);
     if (n && t.order > n->bound) {

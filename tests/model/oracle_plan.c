@@ -88,10 +88,8 @@ static int means(const struct oracle *o, const struct oracle_listing *l, int nam
         return exact;
     if (!s->ascii || alike > 1 || (alike == 1 && !spellings[l->name[one]].ascii))
         return CANNOT_TELL;
-    if (alike == 1 && o->folding == UNKNOWN)
-        return CANNOT_TELL;
-    if (alike == 1 && o->folding == FOLDS)
-        return one;
+    if (alike == 1)
+        return o->folds ? one : CANNOT_TELL;
     return s->tilde ? CANNOT_TELL : NOT_THERE;
 }
 
@@ -138,7 +136,7 @@ static bool ask_directory(struct oracle *o, int dir, int name, uint64_t now,
     if (listing >= 0) {
         const struct oracle_listing *l = &o->listing[listing];
         int entry = means(o, l, name);
-        *ret_by_path = entry == CANNOT_TELL;
+        *ret_by_path = entry == CANNOT_TELL || !o->enabled[OBSERVE_INFO];
         why = MISS_CASE;
         if (entry == NOT_THERE)
             answer(ret, -ENOENT, -1, NULL, l->sent + o->lifetime[OBSERVE_DIR], -1);

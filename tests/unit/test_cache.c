@@ -369,14 +369,16 @@ static void another_spelling_is_asked_for_until_the_server_has_shown_what_it_doe
     end(&w);
 }
 
-static void a_server_that_does_not_fold_makes_other_spellings_missing(void **state)
+static void a_missing_spelling_shows_nothing_of_the_next_one(void **state)
 {
     struct world w;
     BEGIN(&w, "23h2", "actimeo=10");
     LISTED(&w, w.root, {"Read.me", file(1, 11)}, {"Make", file(2, 22)});
-    missing(&w, w.root, "read.ME");
-    assert_int_equal(size_of(&w, w.root, "MAKE"), MISSING);
-    was_hit(&w, OBSERVE_DIR);
+    missing(&w, w.root, "read.ME"); /* does not fold, or Read.me is gone */
+    assert_int_equal(size_of(&w, w.root, "read.ME"), MISSING);
+    was_hit(&w, OBSERVE_NOTFOUND);
+    assert_int_equal(look_up(&w, w.root, "MAKE"), CACHE_STAT);
+    missed(&w, OBSERVE_DIR, MISS_CASE);
     assert_int_equal(size_of(&w, w.root, "Make"), 22);
     end(&w);
 }
@@ -672,7 +674,7 @@ int main(void)
         cmocka_unit_test(without_file_info_a_listing_gives_no_attributes_and_says_why),
         cmocka_unit_test(an_exact_spelling_wins_over_a_folded_one),
         cmocka_unit_test(another_spelling_is_asked_for_until_the_server_has_shown_what_it_does),
-        cmocka_unit_test(a_server_that_does_not_fold_makes_other_spellings_missing),
+        cmocka_unit_test(a_missing_spelling_shows_nothing_of_the_next_one),
         cmocka_unit_test(nothing_is_learned_of_case_from_a_listing_that_ran_out),
         cmocka_unit_test(a_name_beyond_ascii_that_is_not_listed_exactly_is_asked_for),
         cmocka_unit_test(an_ascii_name_is_not_taken_for_one_beyond_ascii),
