@@ -14,6 +14,13 @@ import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 PASSWORD = "Passw0rd"
+# what a sanitizer has to say, also of daemons whose stderr nobody reads, is collected and looked at in finish()
+REPORTS = tempfile.mkdtemp(prefix="larder-sanitizer-")
+SUPPRESSIONS = os.path.join(HERE, "..", "lsan.supp")
+os.environ["LSAN_OPTIONS"] = f"suppressions={SUPPRESSIONS}:print_suppressions=0:log_path={REPORTS}/report"
+os.environ["ASAN_OPTIONS"] = f"fast_unwind_on_malloc=0:log_path={REPORTS}/report"
+os.environ["UBSAN_OPTIONS"] = f"print_stacktrace=1:log_path={REPORTS}/report"
+os.environ["TSAN_OPTIONS"] = f"log_path={REPORTS}/report"
 LARDER = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else ""
 passed = failed = 0
 
@@ -34,6 +41,10 @@ def equal(what, got, want):
 
 
 def finish():
+    reports = sorted(os.listdir(REPORTS))
+    if reports:
+        check("no sanitizer report", False, open(os.path.join(REPORTS, reports[0])).read()[:4000])
+    shutil.rmtree(REPORTS)
     print(f"{passed} passed, {failed} failed")
     sys.exit(1 if failed or not passed else 0)
 
