@@ -52,8 +52,8 @@ uint64_t cache_file_serial(const struct cache_file *f);
 bool cache_file_is_dir(const struct cache_file *f);
 /* The size that was last heard of, believed or not; false where none was. */
 bool cache_file_size(const struct cache_file *f, uint64_t *ret);
-/* Can these attributes, just told by the server, be of this very file? Not where both have an id and
- * the ids differ, nor where one is a directory and the other is not. */
+/* Can these attributes, just told by the server, be of this very file? Not where both have an id
+ * and the ids differ, nor where one is a directory and the other is not. */
 bool cache_file_same(const struct cache_file *f, const struct file_attr *attr);
 /* Builds the path in the share ("a/b", "" for the root) by one of the file's names. Returns its
  * length, or -ESTALE where no name leads to the file any more, -ENAMETOOLONG. */

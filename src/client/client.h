@@ -72,9 +72,9 @@ enum client_style { CLIENT_SINGLE, CLIENT_COMPOUND };
 #define CLIENT_NAME_MAX 1024 /* bytes that hold any name of 255 UTF-16 units, with a NUL */
 
 /* CREATE (READ_ATTRIBUTES | SYNCHRONIZE, shares everything), QUERY_INFO FileAllInformation, CLOSE.
- * 1 round trip as a compound, 3 otherwise. A reparse point is not followed. `spelling` (may be NULL):
- * the last component as the server spells it, from FileNameInformation inside FileAllInformation (see
- * wire_all_information_name); "" where the server does not tell. */
+ * 1 round trip as a compound, 3 otherwise. A reparse point is not followed. `spelling` (may be
+ * NULL): the last component as the server spells it, from FileNameInformation inside
+ * FileAllInformation (see wire_all_information_name); "" where the server does not tell. */
 int client_stat(struct client *c, const char *path, enum client_style style, struct file_attr *ret,
                 char spelling[CLIENT_NAME_MAX], struct error *err);
 

@@ -3,12 +3,13 @@
  *
  * Encoders append to a `struct wr`; the message's header goes first (wire_header_encode sets the
  * origin that offsets count from). Decoders take a `struct rd` over one whole message, header
- * included, positioned after the header, and allocate nothing: names, buffers and chains come back as
- * cursors into the message's own memory. They return 0, or -EBADMSG for bytes that are not that
- * message. Every length from outside is checked by the cursors; nothing here does I/O or reads a clock.
+ * included, positioned after the header, and allocate nothing: names, buffers and chains come back
+ * as cursors into the message's own memory. They return 0, or -EBADMSG for bytes that are not that
+ * message. Every length from outside is checked by the cursors; nothing here does I/O or reads a
+ * clock.
  *
- * One file a command: negotiate.c, session.c, tree.c, create.c, close.c, read.c, directory.c, info.c,
- * echo.c (ECHO, CANCEL, LOGOFF ...), frame.c (framing, header, compounds, error bodies).
+ * One file a command: negotiate.c, session.c, tree.c, create.c, close.c, read.c, directory.c,
+ * info.c, echo.c (ECHO, CANCEL, LOGOFF ...), frame.c (framing, header, compounds, error bodies).
  */
 #ifndef LARDER_WIRE_WIRE_H
 #define LARDER_WIRE_WIRE_H
@@ -76,12 +77,14 @@ void wire_header_encode(struct wr *w, const struct wire_header *h);
 /* -EBADMSG unless ProtocolId and StructureSize are SMB2's. */
 int wire_header_decode(struct rd *msg, struct wire_header *ret);
 
-/* The next element of a compound. `frame` is over all bytes behind the frame header; *ret_msg gets a
- * cursor over just that element (header and body, up to the next one), positioned after the header.
- * 1: got one; 0: no more; -EBADMSG: NextCommand leads nowhere (unaligned, backwards, past the end). */
+/* The next element of a compound. `frame` is over all bytes behind the frame header; *ret_msg gets
+ * a cursor over just that element (header and body, up to the next one), positioned after the
+ * header. 1: got one; 0: no more; -EBADMSG: NextCommand leads nowhere (unaligned, backwards, past
+ * the end). */
 int wire_frame_next(struct rd *frame, struct wire_header *ret, struct rd *ret_msg);
 
-/* Closes an element of a compound: pads to 8 bytes and writes NextCommand where another one follows. */
+/* Closes an element of a compound: pads to 8 bytes and writes NextCommand where another one
+ * follows. */
 void wire_element_end(struct wr *w, bool another_follows);
 
 /* 2.2.2: the body of a failed response. `data` of ErrorData, empty where there is none. */
@@ -121,11 +124,16 @@ enum {
 };
 enum { SMB2_PREAUTH_SHA512 = 1 };
 enum { SMB2_SIGNING_HMAC_SHA256, SMB2_SIGNING_AES_CMAC, SMB2_SIGNING_AES_GMAC };
-enum { SMB2_CIPHER_AES128_CCM = 1, SMB2_CIPHER_AES128_GCM, SMB2_CIPHER_AES256_CCM, SMB2_CIPHER_AES256_GCM };
+enum {
+    SMB2_CIPHER_AES128_CCM = 1,
+    SMB2_CIPHER_AES128_GCM,
+    SMB2_CIPHER_AES256_CCM,
+    SMB2_CIPHER_AES256_GCM
+};
 
 #define WIRE_IDS_MAX 16
-/* Negotiate contexts (2.2.3.1, 2.2.4.1). A count of 0 means that the context is not there. A message
- * with more than WIRE_IDS_MAX ids in one list is refused with -EBADMSG by the decoder. */
+/* Negotiate contexts (2.2.3.1, 2.2.4.1). A count of 0 means that the context is not there. A
+ * message with more than WIRE_IDS_MAX ids in one list is refused with -EBADMSG by the decoder. */
 struct wire_negotiate_contexts {
     uint16_t preauth_count, preauth[WIRE_IDS_MAX];
     uint8_t salt_len, salt[255]; /* a longer salt is refused */
@@ -139,7 +147,8 @@ struct wire_negotiate_request {
     uint16_t security_mode;
     uint32_t capabilities;
     uint8_t client_guid[16];
-    struct wire_negotiate_contexts contexts; /* on the wire only with SMB2_DIALECT_311 in the list */
+    struct wire_negotiate_contexts
+        contexts; /* on the wire only with SMB2_DIALECT_311 in the list */
 };
 void wire_negotiate_request_encode(struct wr *w, const struct wire_negotiate_request *m);
 int wire_negotiate_request_decode(struct rd msg, struct wire_negotiate_request *ret);
@@ -159,7 +168,11 @@ int wire_negotiate_response_decode(struct rd msg, struct wire_negotiate_response
 
 /* ---- SESSION_SETUP, LOGOFF: 2.2.5 - 2.2.8 ---- */
 
-enum { SMB2_SESSION_FLAG_IS_GUEST = 1, SMB2_SESSION_FLAG_IS_NULL = 2, SMB2_SESSION_FLAG_ENCRYPT_DATA = 4 };
+enum {
+    SMB2_SESSION_FLAG_IS_GUEST = 1,
+    SMB2_SESSION_FLAG_IS_NULL = 2,
+    SMB2_SESSION_FLAG_ENCRYPT_DATA = 4
+};
 
 struct wire_session_setup_request {
     uint8_t flags;
@@ -178,7 +191,8 @@ struct wire_session_setup_response {
 void wire_session_setup_response_encode(struct wr *w, const struct wire_session_setup_response *m);
 int wire_session_setup_response_decode(struct rd msg, struct wire_session_setup_response *ret);
 
-/* LOGOFF, TREE_DISCONNECT, ECHO, CANCEL: StructureSize 4 and a reserved field, both directions alike. */
+/* LOGOFF, TREE_DISCONNECT, ECHO, CANCEL: StructureSize 4 and a reserved field, both directions
+ * alike. */
 void wire_empty_encode(struct wr *w);
 int wire_empty_decode(struct rd msg);
 
@@ -232,7 +246,8 @@ struct wire_create_context {
     struct rd data;
 };
 /* Writes the next one of a chain; `last` says whether another one follows. */
-void wire_create_context_encode(struct wr *w, const char *name, const void *data, uint32_t len, bool last);
+void wire_create_context_encode(struct wr *w, const char *name, const void *data, uint32_t len,
+                                bool last);
 /* 1: got one; 0: no more; -EBADMSG. `chain` is a message's contexts cursor. */
 int wire_create_context_next(struct rd *chain, struct wire_create_context *ret);
 
@@ -298,7 +313,12 @@ int wire_read_response_decode(struct rd msg, struct wire_read_response *ret);
 /* ---- QUERY_DIRECTORY: 2.2.33, 2.2.34; MS-FSCC 2.4.22 ---- */
 
 enum { FILE_ID_BOTH_DIRECTORY_INFORMATION = 0x25 };
-enum { SMB2_RESTART_SCANS = 1, SMB2_RETURN_SINGLE_ENTRY = 2, SMB2_INDEX_SPECIFIED = 4, SMB2_REOPEN = 0x10 };
+enum {
+    SMB2_RESTART_SCANS = 1,
+    SMB2_RETURN_SINGLE_ENTRY = 2,
+    SMB2_INDEX_SPECIFIED = 4,
+    SMB2_REOPEN = 0x10
+};
 
 struct wire_query_directory_request {
     uint8_t info_class;
@@ -308,7 +328,8 @@ struct wire_query_directory_request {
     struct rd pattern; /* UTF-16LE */
     uint32_t output_length;
 };
-void wire_query_directory_request_encode(struct wr *w, const struct wire_query_directory_request *m);
+void wire_query_directory_request_encode(struct wr *w,
+                                         const struct wire_query_directory_request *m);
 int wire_query_directory_request_decode(struct rd msg, struct wire_query_directory_request *ret);
 
 /* A response that is one OutputBuffer: QUERY_DIRECTORY and QUERY_INFO alike. */
