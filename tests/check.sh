@@ -1,6 +1,7 @@
 #!/bin/bash
 # check.sh BUILD: every test in its short form, as CI runs it. `make check` calls it.
 #
+#   form            clang-format, the arrows between the rooms, sizes, the README's links
 #   plain           unit, model, fault, corpus, interop with private Sambas, budgets
 #   ASan + UBSan    all of them but the slow benches
 #   TSan            what is threaded: client, share, mount, observe, relay
@@ -43,6 +44,14 @@ configure() {
 
 export ASAN_OPTIONS=fast_unwind_on_malloc=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
 export LSAN_OPTIONS=suppressions=$here/tests/lsan.supp:print_suppressions=0
+
+# what clang-format and the arrows between the rooms say
+echo "== form"
+if "$here/tests/form.py"; then
+    passed=$((passed + 1))
+else
+    failed=$((failed + 1))
+fi
 
 run "all tests" "$build"
 
