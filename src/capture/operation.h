@@ -1,7 +1,8 @@
 /*
  * What a client did: the unit that is analysed and replayed. An open with everything done on it,
- * from its CREATE to its CLOSE, is one operation, and so is a CREATE that failed. Made from the
- * dissector's exchanges.
+ * from its CREATE to its CLOSE, is one operation, and so is a CREATE that failed. An open whose
+ * directory is enumerated again (RESTART_SCANS, REOPEN) ends one operation and begins the next,
+ * which then has no CREATE. Made from the dissector's exchanges.
  */
 #ifndef LARDER_CAPTURE_OPERATION_H
 #define LARDER_CAPTURE_OPERATION_H
@@ -42,20 +43,36 @@ struct operation {
     uint32_t round_trips;
     uint64_t read_bytes, written_bytes;
     bool changes;       /* it created, wrote, renamed, deleted, set something */
-    bool lease_granted; /* it serves as a promise, and is never avoidable */
+    bool lease_granted; /* a lease or an oplock: it serves as a promise, and is never avoidable */
+    bool served; /* what only the server can do: data, locks, notifications, security, control codes
+                    ... */
     uint32_t desired_access, disposition, options;
     struct file_attr attr; /* of the object; attr_known */
     bool attr_known;
     const struct operation_name *names; /* LIST, SEARCH */
     size_t name_count;
     uint64_t listing_bytes; /* FileIdBothDirectoryInformation bytes of all names */
-    bool complete;          /* LIST: NO_MORE_FILES was seen */
+    bool complete;          /* LIST, SEARCH: the end was seen (NO_MORE_FILES, NO_SUCH_FILE) */
+    bool names_cut;         /* more names than are kept */
 };
+
+/* Whether this exchange changed something on the server, as far as can be told: never says no
+ * where it did. A rename or a new link changes a second directory, which the exchange does not
+ * name. */
+enum exchange_change { CHANGE_NONE, CHANGE_PATH, CHANGE_ELSEWHERE_TOO };
+enum exchange_change exchange_changes(const struct exchange *x);
+/* NOT_FOUND, PATH_NOT_FOUND and their kin. */
+bool status_is_missing(uint32_t status);
+/* `*`, or nothing, which servers take for it. */
+bool pattern_is_everything(const char *pattern);
+bool pattern_has_wildcard(const char *pattern);
+/* A share of named pipes (IPC$), whose names are no files. */
+bool share_is_pipes(const struct smb_share *share);
 
 struct operations;
 /* `done` gets each operation when its open is closed or its CREATE has failed; borrowed until it
- * returns. Operations come in order of their end. Names are kept within a bound (a listing over
- * 1,000,000 names is cut and counted). */
+ * returns. Operations come in order of their end. Of names in operations under way, 1,000,000 are
+ * kept in all; what is over is counted in listing_bytes and told by names_cut. */
 struct operations *operations_new(void (*done)(void *user, const struct operation *o), void *user);
 /* For the dissector's events. */
 void operations_exchange(void *operations, const struct exchange *x);
