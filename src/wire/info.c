@@ -1,6 +1,6 @@
 /*
  * QUERY_INFO: 2.2.37 (its response is one buffer, see directory.c), and what stat and statfs ask
- * for: MS-FSCC 2.4.2, 2.5.1, 2.5.4.
+ * for: MS-FSCC 2.4.2, 2.4.34, 2.5.1, 2.5.4.
  */
 #include "wire/layout.h"
 
@@ -101,6 +101,33 @@ int wire_all_information_name(struct rd output, struct rd *ret)
     if (!rd_ok(&output))
         return -EBADMSG;
     *ret = name;
+    return 0;
+}
+
+/* ---- FileNetworkOpenInformation: MS-FSCC 2.4.34 ---- */
+
+void wire_network_open_information_encode(struct wr *w, const struct file_attr *a)
+{
+    layout_put_times(w, a);
+    wr_u64(w, a->allocated);
+    wr_u64(w, a->size);
+    wr_u32(w, a->attributes);
+    wr_u32(w, 0); /* Reserved */
+}
+
+int wire_network_open_information_decode(struct rd output, struct file_attr *ret)
+{
+    struct file_attr a = {0};
+
+    layout_times(&output, &a);
+    a.allocated = rd_u64(&output);
+    a.size = rd_u64(&output);
+    a.attributes = rd_u32(&output);
+    rd_skip(&output, 4); /* Reserved */
+
+    if (!rd_ok(&output))
+        return -EBADMSG;
+    *ret = a;
     return 0;
 }
 

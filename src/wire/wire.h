@@ -8,8 +8,11 @@
  * message. Every length from outside is checked by the cursors; nothing here does I/O or reads a
  * clock.
  *
- * One file a command: negotiate.c, session.c, tree.c, create.c, close.c, read.c, directory.c,
- * info.c, echo.c (ECHO, CANCEL, LOGOFF ...), frame.c (framing, header, compounds, error bodies).
+ * One file a command: negotiate.c, session.c, tree.c, create.c, close.c, read.c, write.c (and
+ * FLUSH), lock.c, ioctl.c, directory.c, notify.c, info.c, setinfo.c, oplock.c (breaks and leases),
+ * echo.c (ECHO, CANCEL, LOGOFF ...), frame.c (framing, header, compounds, error bodies), listing.c
+ * (the entries of every listing class), transform.c (what encrypted and compressed messages come
+ * in).
  */
 #ifndef LARDER_WIRE_WIRE_H
 #define LARDER_WIRE_WIRE_H
@@ -192,7 +195,7 @@ void wire_session_setup_response_encode(struct wr *w, const struct wire_session_
 int wire_session_setup_response_decode(struct rd msg, struct wire_session_setup_response *ret);
 
 /* LOGOFF, TREE_DISCONNECT, ECHO, CANCEL: StructureSize 4 and a reserved field, both directions
- * alike. */
+ * alike; and the responses to FLUSH and LOCK. */
 void wire_empty_encode(struct wr *w);
 int wire_empty_decode(struct rd msg);
 
@@ -291,6 +294,14 @@ struct wire_close_response {
 void wire_close_response_encode(struct wr *w, const struct wire_close_response *m);
 int wire_close_response_decode(struct rd msg, struct wire_close_response *ret);
 
+/* ---- FLUSH: 2.2.17 (its response is wire_empty) ---- */
+
+struct wire_flush_request {
+    struct wire_file_id file_id;
+};
+void wire_flush_request_encode(struct wr *w, const struct wire_flush_request *m);
+int wire_flush_request_decode(struct rd msg, struct wire_flush_request *ret);
+
 /* ---- READ: 2.2.19, 2.2.20 ---- */
 
 struct wire_read_request {
@@ -310,9 +321,154 @@ struct wire_read_response {
 void wire_read_response_encode(struct wr *w, const struct wire_read_response *m);
 int wire_read_response_decode(struct rd msg, struct wire_read_response *ret);
 
-/* ---- QUERY_DIRECTORY: 2.2.33, 2.2.34; MS-FSCC 2.4.22 ---- */
+/* ---- WRITE: 2.2.21, 2.2.22 ---- */
 
-enum { FILE_ID_BOTH_DIRECTORY_INFORMATION = 0x25 };
+enum { SMB2_WRITEFLAG_WRITE_THROUGH = 1, SMB2_WRITEFLAG_WRITE_UNBUFFERED = 2 };
+
+struct wire_write_request {
+    uint64_t offset;
+    struct wire_file_id file_id;
+    uint32_t remaining;
+    uint32_t flags;
+    struct rd data;
+};
+void wire_write_request_encode(struct wr *w, const struct wire_write_request *m);
+int wire_write_request_decode(struct rd msg, struct wire_write_request *ret);
+
+struct wire_write_response {
+    uint32_t count;
+};
+void wire_write_response_encode(struct wr *w, const struct wire_write_response *m);
+int wire_write_response_decode(struct rd msg, struct wire_write_response *ret);
+
+/* ---- OPLOCK_BREAK: 2.2.23 - 2.2.25; leases: 2.2.13.2.8, .10, 2.2.14.2.10, .11 ---- */
+
+enum {
+    SMB2_OPLOCK_LEVEL_NONE = 0,
+    SMB2_OPLOCK_LEVEL_II = 1,
+    SMB2_OPLOCK_LEVEL_EXCLUSIVE = 8,
+    SMB2_OPLOCK_LEVEL_BATCH = 9,
+    SMB2_OPLOCK_LEVEL_LEASE = 0xff,
+};
+enum {
+    SMB2_LEASE_READ_CACHING = 1,
+    SMB2_LEASE_HANDLE_CACHING = 2,
+    SMB2_LEASE_WRITE_CACHING = 4,
+};
+enum { SMB2_LEASE_FLAG_BREAK_IN_PROGRESS = 2, SMB2_LEASE_FLAG_PARENT_LEASE_KEY_SET = 4 };
+enum { SMB2_NOTIFY_BREAK_LEASE_FLAG_ACK_REQUIRED = 1 };
+#define WIRE_LEASE_KEY_SIZE 16
+#define WIRE_LEASE_CONTEXT  "RqLs" /* the create context's name, asked for and granted */
+
+/* The data of the create context, both directions and versions alike. Version 1 has no parent and
+ * no epoch. */
+struct wire_lease {
+    uint8_t version; /* 1 or 2 */
+    uint8_t key[WIRE_LEASE_KEY_SIZE];
+    uint32_t state;
+    uint32_t flags;
+    uint8_t parent_key[WIRE_LEASE_KEY_SIZE];
+    uint16_t epoch;
+};
+void wire_lease_encode(struct wr *w, const struct wire_lease *l);
+int wire_lease_decode(struct rd data, struct wire_lease *ret);
+
+/* Of an oplock: the notification, its acknowledgment and the response to that are one layout. */
+struct wire_oplock_break {
+    uint8_t level;
+    struct wire_file_id file_id;
+};
+void wire_oplock_break_encode(struct wr *w, const struct wire_oplock_break *m);
+int wire_oplock_break_decode(struct rd msg, struct wire_oplock_break *ret);
+
+/* Of a lease, from the server: 2.2.23.2. */
+struct wire_lease_break {
+    uint16_t epoch;
+    uint32_t flags;
+    uint8_t key[WIRE_LEASE_KEY_SIZE];
+    uint32_t current_state, new_state;
+};
+void wire_lease_break_encode(struct wr *w, const struct wire_lease_break *m);
+int wire_lease_break_decode(struct rd msg, struct wire_lease_break *ret);
+
+/* What the client answers to it, and the server to that: 2.2.24.2, 2.2.25.2. */
+struct wire_lease_ack {
+    uint32_t flags;
+    uint8_t key[WIRE_LEASE_KEY_SIZE];
+    uint32_t state;
+};
+void wire_lease_ack_encode(struct wr *w, const struct wire_lease_ack *m);
+int wire_lease_ack_decode(struct rd msg, struct wire_lease_ack *ret);
+
+/* ---- LOCK: 2.2.26 (its response is wire_empty) ---- */
+
+enum {
+    SMB2_LOCKFLAG_SHARED_LOCK = 1,
+    SMB2_LOCKFLAG_EXCLUSIVE_LOCK = 2,
+    SMB2_LOCKFLAG_UNLOCK = 4,
+    SMB2_LOCKFLAG_FAIL_IMMEDIATELY = 0x10,
+};
+
+struct wire_lock_element {
+    uint64_t offset, length;
+    uint32_t flags;
+};
+void wire_lock_element_encode(struct wr *w, const struct wire_lock_element *e);
+/* 1: got one; 0: no more; -EBADMSG. `locks` is a request's cursor. */
+int wire_lock_element_next(struct rd *locks, struct wire_lock_element *ret);
+
+struct wire_lock_request {
+    uint32_t sequence;
+    struct wire_file_id file_id;
+    struct rd locks; /* encoded elements, one at least */
+};
+void wire_lock_request_encode(struct wr *w, const struct wire_lock_request *m);
+int wire_lock_request_decode(struct rd msg, struct wire_lock_request *ret);
+
+/* ---- IOCTL: 2.2.31, 2.2.32 ---- */
+
+enum {
+    FSCTL_DFS_GET_REFERRALS = 0x00060194,
+    FSCTL_PIPE_TRANSCEIVE = 0x0011c017,
+    FSCTL_QUERY_NETWORK_INTERFACE_INFO = 0x001401fc,
+    FSCTL_VALIDATE_NEGOTIATE_INFO = 0x00140204,
+};
+enum { SMB2_0_IOCTL_IS_FSCTL = 1 };
+
+struct wire_ioctl_request {
+    uint32_t code;
+    struct wire_file_id file_id; /* all ones for those that are on no open */
+    struct rd input;
+    uint32_t max_input, max_output; /* in the response */
+    uint32_t flags;
+};
+void wire_ioctl_request_encode(struct wr *w, const struct wire_ioctl_request *m);
+int wire_ioctl_request_decode(struct rd msg, struct wire_ioctl_request *ret);
+
+struct wire_ioctl_response {
+    uint32_t code;
+    struct wire_file_id file_id;
+    struct rd input; /* given back by pass-through operations only */
+    struct rd output;
+};
+void wire_ioctl_response_encode(struct wr *w, const struct wire_ioctl_response *m);
+int wire_ioctl_response_decode(struct rd msg, struct wire_ioctl_response *ret);
+
+/* ---- QUERY_DIRECTORY: 2.2.33, 2.2.34; MS-FSCC 2.4 ---- */
+
+enum {
+    FILE_DIRECTORY_INFORMATION = 1,
+    FILE_FULL_DIRECTORY_INFORMATION = 2,
+    FILE_BOTH_DIRECTORY_INFORMATION = 3,
+    FILE_NAMES_INFORMATION = 12,
+    FILE_ID_BOTH_DIRECTORY_INFORMATION = 37,
+    FILE_ID_FULL_DIRECTORY_INFORMATION = 38,
+    FILE_ID_EXTD_DIRECTORY_INFORMATION = 60,
+    FILE_ID_64_EXTD_DIRECTORY_INFORMATION = 78,
+    FILE_ID_64_EXTD_BOTH_DIRECTORY_INFORMATION = 79,
+    FILE_ID_ALL_EXTD_DIRECTORY_INFORMATION = 80,
+    FILE_ID_ALL_EXTD_BOTH_DIRECTORY_INFORMATION = 81,
+};
 enum {
     SMB2_RESTART_SCANS = 1,
     SMB2_RETURN_SINGLE_ENTRY = 2,
@@ -332,25 +488,69 @@ void wire_query_directory_request_encode(struct wr *w,
                                          const struct wire_query_directory_request *m);
 int wire_query_directory_request_decode(struct rd msg, struct wire_query_directory_request *ret);
 
-/* A response that is one OutputBuffer: QUERY_DIRECTORY and QUERY_INFO alike. */
+/* A response that is one OutputBuffer: QUERY_DIRECTORY, CHANGE_NOTIFY and QUERY_INFO alike. */
 struct wire_buffer_response {
     struct rd output;
 };
 void wire_buffer_response_encode(struct wr *w, const void *data, uint32_t len);
 int wire_buffer_response_decode(struct rd msg, struct wire_buffer_response *ret);
 
-/* One FileIdBothDirectoryInformation entry. */
+/* One entry of a listing. What its class does not tell is 0. */
 struct wire_dirent {
-    struct file_attr attr; /* reparse_tag from EaSize where the attribute says so */
+    struct file_attr attr; /* reparse_tag where the attribute says so; id: 0 where it needs more
+                              than 64 bits */
     struct rd name;        /* UTF-16LE */
     struct rd short_name;  /* UTF-16LE, empty where there is none */
     uint32_t file_index;
 };
 #define WIRE_DIRENT_FIXED 104 /* bytes before the name; entries are 8-byte aligned */
-/* 1: got one; 0: no more; -EBADMSG. `output` is a response's output cursor. */
+/* Of the class that we ask for, FileIdBothDirectoryInformation (MS-FSCC 2.4.22). 1: got one; 0: no
+ * more; -EBADMSG. `output` is a response's output cursor. */
 int wire_dirent_next(struct rd *output, struct wire_dirent *ret);
 /* Appends an entry, linking it behind the one at *inout_last (SIZE_MAX: none yet). */
 void wire_dirent_encode(struct wr *w, size_t *inout_last, const struct wire_dirent *e);
+/* The same for any class above, which the request says; -EBADMSG (a bad writer) for others. */
+int wire_listing_next(struct rd *output, uint8_t info_class, struct wire_dirent *ret);
+void wire_listing_encode(struct wr *w, uint8_t info_class, size_t *inout_last,
+                         const struct wire_dirent *e);
+
+/* ---- CHANGE_NOTIFY: 2.2.35, 2.2.36 (a wire_buffer_response); MS-FSCC 2.7.1 ---- */
+
+enum { SMB2_WATCH_TREE = 1 };
+enum {
+    FILE_NOTIFY_CHANGE_FILE_NAME = 0x001,
+    FILE_NOTIFY_CHANGE_DIR_NAME = 0x002,
+    FILE_NOTIFY_CHANGE_ATTRIBUTES = 0x004,
+    FILE_NOTIFY_CHANGE_SIZE = 0x008,
+    FILE_NOTIFY_CHANGE_LAST_WRITE = 0x010,
+    FILE_NOTIFY_CHANGE_CREATION = 0x040,
+};
+
+struct wire_change_notify_request {
+    uint16_t flags;
+    uint32_t output_length;
+    struct wire_file_id file_id;
+    uint32_t filter;
+};
+void wire_change_notify_request_encode(struct wr *w, const struct wire_change_notify_request *m);
+int wire_change_notify_request_decode(struct rd msg, struct wire_change_notify_request *ret);
+
+enum {
+    FILE_ACTION_ADDED = 1,
+    FILE_ACTION_REMOVED,
+    FILE_ACTION_MODIFIED,
+    FILE_ACTION_RENAMED_OLD_NAME,
+    FILE_ACTION_RENAMED_NEW_NAME,
+};
+/* One change; the name is relative to the directory watched, UTF-16LE. */
+struct wire_change {
+    uint32_t action;
+    struct rd name;
+};
+/* 1: got one; 0: no more; -EBADMSG. `output` is a response's output cursor. */
+int wire_change_next(struct rd *output, struct wire_change *ret);
+/* Appends a change, linking it behind the one at *inout_last (SIZE_MAX: none yet). */
+void wire_change_encode(struct wr *w, size_t *inout_last, const struct wire_change *c);
 
 /* ---- QUERY_INFO: 2.2.37, 2.2.38; MS-FSCC 2.4, 2.5 ---- */
 
@@ -379,6 +579,10 @@ int wire_all_information_decode(struct rd output, struct file_attr *ret);
 /* The path in the share that stands at the end of it, UTF-16LE; -EBADMSG where it was cut short. */
 int wire_all_information_name(struct rd output, struct rd *ret);
 
+/* FileNetworkOpenInformation (MS-FSCC 2.4.34): attributes, without id and links. */
+void wire_network_open_information_encode(struct wr *w, const struct file_attr *a);
+int wire_network_open_information_decode(struct rd output, struct file_attr *ret);
+
 /* FileFsFullSizeInformation (MS-FSCC 2.5.4). */
 struct wire_fs_size {
     uint64_t total_units, caller_free_units, actual_free_units;
@@ -395,5 +599,92 @@ struct wire_fs_attribute {
 };
 void wire_fs_attribute_encode(struct wr *w, const struct wire_fs_attribute *a);
 int wire_fs_attribute_decode(struct rd output, struct wire_fs_attribute *ret);
+
+/* ---- SET_INFO: 2.2.39, 2.2.40; MS-FSCC 2.4.28.2, 2.4.42.2 ---- */
+
+enum {
+    FILE_BASIC_INFORMATION = 4,
+    FILE_RENAME_INFORMATION = 10,
+    FILE_LINK_INFORMATION = 11,
+    FILE_DISPOSITION_INFORMATION = 13,
+    FILE_ALLOCATION_INFORMATION = 19,
+    FILE_END_OF_FILE_INFORMATION = 20,
+    FILE_DISPOSITION_INFORMATION_EX = 64,
+    FILE_RENAME_INFORMATION_EX = 65,
+};
+
+struct wire_set_info_request {
+    uint8_t info_type;
+    uint8_t info_class;
+    uint32_t additional;
+    struct wire_file_id file_id;
+    struct rd data;
+};
+void wire_set_info_request_encode(struct wr *w, const struct wire_set_info_request *m);
+int wire_set_info_request_decode(struct rd msg, struct wire_set_info_request *ret);
+
+/* The response is its StructureSize. */
+void wire_set_info_response_encode(struct wr *w);
+int wire_set_info_response_decode(struct rd msg);
+
+/* FileRenameInformation and FileLinkInformation, which are laid out alike. */
+struct wire_rename {
+    bool replace;
+    struct rd name; /* UTF-16LE, relative to the share */
+};
+void wire_rename_encode(struct wr *w, const struct wire_rename *m);
+int wire_rename_decode(struct rd data, struct wire_rename *ret);
+
+/* ---- what stands in place of a header: 2.2.41, 2.2.42 ---- */
+
+enum wire_protocol { WIRE_UNKNOWN, WIRE_SMB1, WIRE_SMB2, WIRE_TRANSFORM, WIRE_COMPRESSION };
+/* By the first four bytes; the cursor stays where it is. */
+enum wire_protocol wire_protocol(const struct rd *frame);
+
+#define WIRE_TRANSFORM_SIZE   52
+#define WIRE_TRANSFORM_SIGNED 20 /* where the bytes that the signature covers begin */
+enum { SMB2_TRANSFORM_ENCRYPTED = 1 };
+
+/* Before one encrypted message (or compound). */
+struct wire_transform {
+    uint8_t signature[16];
+    uint8_t nonce[16];
+    uint32_t original_size;
+    uint16_t flags; /* 3.1.1: ENCRYPTED; 3.0 and 3.0.2: the algorithm, which has the same value */
+    uint64_t session_id;
+};
+void wire_transform_encode(struct wr *w, const struct wire_transform *t);
+/* Leaves the cursor at the encrypted bytes. */
+int wire_transform_decode(struct rd *frame, struct wire_transform *ret);
+
+enum {
+    SMB2_COMPRESSION_NONE,
+    SMB2_COMPRESSION_LZNT1,
+    SMB2_COMPRESSION_LZ77,
+    SMB2_COMPRESSION_LZ77_HUFFMAN,
+    SMB2_COMPRESSION_PATTERN_V1,
+    SMB2_COMPRESSION_LZ4,
+};
+
+struct wire_compression {
+    uint32_t original_size;
+    bool chained;
+    uint16_t algorithm; /* unchained only: the chain has one a payload */
+    uint32_t offset;    /* unchained only: bytes that follow uncompressed before the others */
+};
+void wire_compression_encode(struct wr *w, const struct wire_compression *c);
+/* Leaves the cursor at the bytes (unchained), or at the first payload's header. */
+int wire_compression_decode(struct rd *frame, struct wire_compression *ret);
+
+struct wire_compression_payload {
+    uint16_t algorithm;
+    uint32_t original_size; /* 0 for algorithms that do not tell: NONE and PATTERN_V1 */
+    struct rd data;
+};
+/* `first` goes into the flags. */
+void wire_compression_payload_encode(struct wr *w, const struct wire_compression_payload *p,
+                                     bool first);
+/* 1: got one; 0: no more; -EBADMSG. */
+int wire_compression_payload_next(struct rd *chain, struct wire_compression_payload *ret);
 
 #endif

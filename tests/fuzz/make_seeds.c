@@ -45,6 +45,12 @@ int main(int argc, char **argv)
         sample_encode(&w, &samples[i]);
         write_seed(argv[1], samples[i].direction, samples[i].name, &w);
     }
+    for (size_t i = 0; i < 3; i++) {
+        struct wr w = wr_init(buf, sizeof(buf));
+        sample_envelopes[i].encode(&w);
+        write_seed(argv[1], REQUEST, sample_envelopes[i].name, &w);
+        write_seed(argv[1], RESPONSE, sample_envelopes[i].name, &w);
+    }
     for (size_t i = 0; i < sizeof(compounds) / sizeof(compounds[0]); i++) {
         const struct sample *elements[4];
         size_t count = 0;

@@ -69,8 +69,22 @@ static void again_done(struct again *a)
 
 /* ---- chains ---- */
 
+static void lease_again(struct rd data)
+{
+    uint8_t buf[64];
+    struct wr w = wr_init(buf, sizeof(buf));
+    struct wire_lease l, m;
+    if (wire_lease_decode(data, &l) < 0)
+        return;
+    wire_lease_encode(&w, &l);
+    hold(wire_lease_decode(rd_init(buf, w.pos), &m) == 0, "lease is refused");
+    hold(same_lease(&l, &m), "lease has changed");
+}
+
 static void create_context_again(const struct wire_create_context *c)
 {
+    lease_again(c->data);
+
     /* The encoder takes names as C strings, and the data's offset has 16 bits. */
     if (memchr(c->name.base, 0, c->name.len) || c->name.len > UINT16_MAX - 32)
         return;
@@ -99,9 +113,10 @@ static int create_contexts(struct rd chain)
     return r;
 }
 
-static int dirents(struct rd output)
+/* Which class it is only the request knows: it is walked as each of them. */
+static int dirents(struct rd output, uint8_t info_class)
 {
-    size_t cap = 2 * output.len + 64;
+    size_t cap = 4 * output.len + 64;
     uint8_t *buf = malloc(cap);
     hold(buf != NULL, "out of memory");
 
@@ -110,18 +125,74 @@ static int dirents(struct rd output)
     struct wire_dirent e, f;
     size_t last = SIZE_MAX;
     int r;
-    while ((r = wire_dirent_next(&output, &e)) == 1)
-        wire_dirent_encode(&w, &last, &e);
+    while ((r = wire_listing_next(&output, info_class, &e)) == 1)
+        wire_listing_encode(&w, info_class, &last, &e);
     hold(wr_ok(&w), "directory entries do not encode");
 
     struct rd second = rd_init(buf, w.pos);
-    while (wire_dirent_next(&first, &e) == 1) {
-        hold(wire_dirent_next(&second, &f) == 1, "directory entry is refused");
+    while (wire_listing_next(&first, info_class, &e) == 1) {
+        hold(wire_listing_next(&second, info_class, &f) == 1, "directory entry is refused");
         hold(same_dirent(&e, &f), "directory entry has changed");
     }
-    hold(wire_dirent_next(&second, &f) == 0, "directory entries do not end");
+    hold(wire_listing_next(&second, info_class, &f) == 0, "directory entries do not end");
     free(buf);
     return r;
+}
+
+static int changes(struct rd output)
+{
+    size_t cap = 2 * output.len + 64;
+    uint8_t *buf = malloc(cap);
+    hold(buf != NULL, "out of memory");
+
+    struct wr w = wr_init(buf, cap);
+    struct rd first = output;
+    struct wire_change c, d;
+    size_t last = SIZE_MAX;
+    int r;
+    while ((r = wire_change_next(&output, &c)) == 1)
+        wire_change_encode(&w, &last, &c);
+    hold(wr_ok(&w), "changes do not encode");
+
+    struct rd second = rd_init(buf, w.pos);
+    while (wire_change_next(&first, &c) == 1) {
+        hold(wire_change_next(&second, &d) == 1, "change is refused");
+        hold(same_change(&c, &d), "change is another one");
+    }
+    hold(wire_change_next(&second, &d) == 0, "changes do not end");
+    free(buf);
+    return r;
+}
+
+static int lock_elements(struct rd locks)
+{
+    struct wire_lock_element e, f;
+    int r;
+    while ((r = wire_lock_element_next(&locks, &e)) == 1) {
+        uint8_t buf[32];
+        struct wr w = wr_init(buf, sizeof(buf));
+        wire_lock_element_encode(&w, &e);
+        struct rd again = rd_init(buf, w.pos);
+        hold(wire_lock_element_next(&again, &f) == 1, "lock element is refused");
+        hold(same_lock_element(&e, &f), "lock element has changed");
+    }
+    return r;
+}
+
+static int rename_again(struct rd data)
+{
+    struct wire_rename m, n;
+    if (wire_rename_decode(data, &m) < 0)
+        return 0; /* another class */
+    size_t cap = data.len + 32;
+    uint8_t *buf = malloc(cap);
+    hold(buf != NULL, "out of memory");
+    struct wr w = wr_init(buf, cap);
+    wire_rename_encode(&w, &m);
+    hold(wire_rename_decode(rd_init(buf, w.pos), &n) == 0, "rename is refused");
+    hold(same_rename(&m, &n), "rename has changed");
+    free(buf);
+    return 0;
 }
 
 static void information(struct rd output)
@@ -137,6 +208,13 @@ static void information(struct rd output)
         hold(same_attr(&a, &b), "all info has changed");
         hold(wire_all_information_name(rd_init(buf, w.pos), &again) == 0, "a name is refused");
         hold(!named || same_bytes(&name, &again), "a name has changed");
+    }
+
+    w = wr_init(buf, sizeof(buf));
+    if (wire_network_open_information_decode(output, &a) == 0) {
+        wire_network_open_information_encode(&w, &a);
+        hold(wire_network_open_information_decode(rd_init(buf, w.pos), &b) == 0, "refused");
+        hold(same_attr(&a, &b), "network open info has changed");
     }
 
     struct wire_fs_size s, t;
@@ -170,6 +248,17 @@ ROUNDTRIP(close_request, 0)
 ROUNDTRIP(close_response, 0)
 ROUNDTRIP(read_request, 0)
 ROUNDTRIP(read_response, 0)
+ROUNDTRIP(write_request, 0)
+ROUNDTRIP(write_response, 0)
+ROUNDTRIP(flush_request, 0)
+ROUNDTRIP(lock_request, lock_elements(m.locks))
+ROUNDTRIP(ioctl_request, 0)
+ROUNDTRIP(ioctl_response, 0)
+ROUNDTRIP(change_notify_request, 0)
+ROUNDTRIP(set_info_request, rename_again(m.data))
+ROUNDTRIP(oplock_break, 0)
+ROUNDTRIP(lease_break, 0)
+ROUNDTRIP(lease_ack, 0)
 ROUNDTRIP(query_directory_request, 0)
 ROUNDTRIP(query_info_request, 0)
 
@@ -188,11 +277,45 @@ static int buffer_response(struct rd msg, struct rd *ret_output)
     return 0;
 }
 
+static const uint8_t other_classes[] = {
+    FILE_DIRECTORY_INFORMATION,
+    FILE_FULL_DIRECTORY_INFORMATION,
+    FILE_BOTH_DIRECTORY_INFORMATION,
+    FILE_NAMES_INFORMATION,
+    FILE_ID_FULL_DIRECTORY_INFORMATION,
+    FILE_ID_EXTD_DIRECTORY_INFORMATION,
+    FILE_ID_64_EXTD_DIRECTORY_INFORMATION,
+    FILE_ID_64_EXTD_BOTH_DIRECTORY_INFORMATION,
+    FILE_ID_ALL_EXTD_DIRECTORY_INFORMATION,
+    FILE_ID_ALL_EXTD_BOTH_DIRECTORY_INFORMATION,
+};
+
 static int query_directory_response(struct rd msg)
 {
     struct rd output;
     int r = buffer_response(msg, &output);
-    return r < 0 ? r : dirents(output);
+    if (r < 0)
+        return r;
+    for (size_t i = 0; i < sizeof(other_classes); i++)
+        dirents(output, other_classes[i]);
+    return dirents(output, FILE_ID_BOTH_DIRECTORY_INFORMATION);
+}
+
+static int change_notify_response(struct rd msg)
+{
+    struct rd output;
+    int r = buffer_response(msg, &output);
+    return r < 0 ? r : changes(output);
+}
+
+static int oplock_break_request(struct rd msg)
+{
+    return oplock_break(msg) == 0 ? 0 : lease_ack(msg);
+}
+
+static int oplock_break_response(struct rd msg)
+{
+    return oplock_break(msg) == 0 || lease_break(msg) == 0 ? 0 : lease_ack(msg);
 }
 
 static int query_info_response(struct rd msg)
@@ -229,6 +352,13 @@ static int (*const messages[SMB2_COMMANDS][2])(struct rd msg) = {
     [SMB2_CREATE] = {create_request, create_response},
     [SMB2_CLOSE] = {close_request, close_response},
     [SMB2_READ] = {read_request, read_response},
+    [SMB2_FLUSH] = {flush_request, wire_empty_decode},
+    [SMB2_WRITE] = {write_request, write_response},
+    [SMB2_LOCK] = {lock_request, wire_empty_decode},
+    [SMB2_IOCTL] = {ioctl_request, ioctl_response},
+    [SMB2_CHANGE_NOTIFY] = {change_notify_request, change_notify_response},
+    [SMB2_SET_INFO] = {set_info_request, wire_set_info_response_decode},
+    [SMB2_OPLOCK_BREAK] = {oplock_break_request, oplock_break_response},
     [SMB2_CANCEL] = {wire_empty_decode, NULL},
     [SMB2_ECHO] = {wire_empty_decode, wire_empty_decode},
     [SMB2_QUERY_DIRECTORY] = {query_directory_request, query_directory_response},
@@ -255,12 +385,67 @@ static void header_again(const struct wire_header *h)
     hold(same_header(h, &n), "header has changed");
 }
 
+static int transform_again(struct rd frame)
+{
+    uint8_t buf[WIRE_TRANSFORM_SIZE];
+    struct wr w = wr_init(buf, sizeof(buf));
+    struct wire_transform t, u;
+    if (wire_transform_decode(&frame, &t) < 0)
+        return -EBADMSG;
+    wire_transform_encode(&w, &t);
+    struct rd again = rd_init(buf, w.pos);
+    hold(wr_ok(&w) && wire_transform_decode(&again, &u) == 0, "transform is refused");
+    hold(same_transform(&t, &u) && rd_left(&again) == 0, "transform has changed");
+    return 1;
+}
+
+static int payloads_again(struct rd chain)
+{
+    struct wire_compression_payload p, q;
+    int r;
+    while ((r = wire_compression_payload_next(&chain, &p)) == 1) {
+        size_t cap = p.data.len + 16;
+        uint8_t *buf = malloc(cap);
+        hold(buf != NULL, "out of memory");
+        struct wr w = wr_init(buf, cap);
+        wire_compression_payload_encode(&w, &p, false);
+        struct rd again = rd_init(buf, w.pos);
+        hold(wr_ok(&w) && wire_compression_payload_next(&again, &q) == 1, "payload is refused");
+        hold(same_compression_payload(&p, &q), "payload has changed");
+        hold(wire_compression_payload_next(&again, &q) == 0, "payload does not end");
+        free(buf);
+    }
+    return r;
+}
+
+static int compression_again(struct rd frame)
+{
+    struct wire_compression c, d;
+    if (wire_compression_decode(&frame, &c) < 0)
+        return -EBADMSG;
+    size_t rest = rd_left(&frame), cap = rest + 16;
+    uint8_t *buf = malloc(cap);
+    hold(buf != NULL, "out of memory");
+    struct wr w = wr_init(buf, cap);
+    wire_compression_encode(&w, &c);
+    wr_bytes(&w, frame.base + frame.pos, rest);
+    struct rd again = rd_init(buf, w.pos);
+    hold(wr_ok(&w) && wire_compression_decode(&again, &d) == 0, "compression is refused");
+    hold(same_compression(&c, &d) && rd_left(&again) == rest, "compression has changed");
+    free(buf);
+    return c.chained && payloads_again(frame) < 0 ? 0 : 1;
+}
+
 int roundtrip_frame(const uint8_t *data, size_t len, enum direction direction)
 {
     struct rd frame = rd_init(data, len);
     struct wire_header h;
     struct rd msg;
     int decoded = 0, r;
+    if (wire_protocol(&frame) == WIRE_TRANSFORM)
+        return transform_again(frame);
+    if (wire_protocol(&frame) == WIRE_COMPRESSION)
+        return compression_again(frame);
     while ((r = wire_frame_next(&frame, &h, &msg)) == 1) {
         header_again(&h);
         decoded += roundtrip_message(&h, msg, direction) == 0;

@@ -13,7 +13,8 @@ enum direction { REQUEST, RESPONSE };
 
 /* Decodes a frame, each element of it, and every chain inside, checking the property wherever
  * something decoded; aborts with a message where it does not hold. Returns how many bodies decoded,
- * or -EBADMSG where the frame's own chain of elements is broken. */
+ * or -EBADMSG where the frame's own chain of elements is broken. A frame that is encrypted or
+ * compressed is one body: its header, and the payloads that it says to have. */
 int roundtrip_frame(const uint8_t *data, size_t len, enum direction direction);
 
 /* The same for one message, positioned after its header. 0, or -EBADMSG where its body, or a chain

@@ -133,6 +133,118 @@ bool same_read_response(const struct wire_read_response *a, const struct wire_re
     return a->remaining == b->remaining && same_bytes(&a->data, &b->data);
 }
 
+bool same_write_request(const struct wire_write_request *a, const struct wire_write_request *b)
+{
+    return a->offset == b->offset && same_file_id(a->file_id, b->file_id) &&
+           a->remaining == b->remaining && a->flags == b->flags && same_bytes(&a->data, &b->data);
+}
+
+bool same_write_response(const struct wire_write_response *a, const struct wire_write_response *b)
+{
+    return a->count == b->count;
+}
+
+bool same_flush_request(const struct wire_flush_request *a, const struct wire_flush_request *b)
+{
+    return same_file_id(a->file_id, b->file_id);
+}
+
+bool same_lock_element(const struct wire_lock_element *a, const struct wire_lock_element *b)
+{
+    return a->offset == b->offset && a->length == b->length && a->flags == b->flags;
+}
+
+/* The elements' reserved bytes are part of the cursor: they are compared one by one elsewhere. */
+bool same_lock_request(const struct wire_lock_request *a, const struct wire_lock_request *b)
+{
+    return a->sequence == b->sequence && same_file_id(a->file_id, b->file_id) &&
+           same_bytes(&a->locks, &b->locks);
+}
+
+bool same_ioctl_request(const struct wire_ioctl_request *a, const struct wire_ioctl_request *b)
+{
+    return a->code == b->code && same_file_id(a->file_id, b->file_id) &&
+           same_bytes(&a->input, &b->input) && a->max_input == b->max_input &&
+           a->max_output == b->max_output && a->flags == b->flags;
+}
+
+bool same_ioctl_response(const struct wire_ioctl_response *a, const struct wire_ioctl_response *b)
+{
+    return a->code == b->code && same_file_id(a->file_id, b->file_id) &&
+           same_bytes(&a->input, &b->input) && same_bytes(&a->output, &b->output);
+}
+
+bool same_change_notify_request(const struct wire_change_notify_request *a,
+                                const struct wire_change_notify_request *b)
+{
+    return a->flags == b->flags && a->output_length == b->output_length &&
+           same_file_id(a->file_id, b->file_id) && a->filter == b->filter;
+}
+
+bool same_change(const struct wire_change *a, const struct wire_change *b)
+{
+    return a->action == b->action && same_bytes(&a->name, &b->name);
+}
+
+bool same_set_info_request(const struct wire_set_info_request *a,
+                           const struct wire_set_info_request *b)
+{
+    return a->info_type == b->info_type && a->info_class == b->info_class &&
+           a->additional == b->additional && same_file_id(a->file_id, b->file_id) &&
+           same_bytes(&a->data, &b->data);
+}
+
+bool same_rename(const struct wire_rename *a, const struct wire_rename *b)
+{
+    return a->replace == b->replace && same_bytes(&a->name, &b->name);
+}
+
+bool same_lease(const struct wire_lease *a, const struct wire_lease *b)
+{
+    return a->version == b->version && memcmp(a->key, b->key, sizeof(a->key)) == 0 &&
+           a->state == b->state && a->flags == b->flags &&
+           memcmp(a->parent_key, b->parent_key, sizeof(a->parent_key)) == 0 && a->epoch == b->epoch;
+}
+
+bool same_oplock_break(const struct wire_oplock_break *a, const struct wire_oplock_break *b)
+{
+    return a->level == b->level && same_file_id(a->file_id, b->file_id);
+}
+
+bool same_lease_break(const struct wire_lease_break *a, const struct wire_lease_break *b)
+{
+    return a->epoch == b->epoch && a->flags == b->flags &&
+           memcmp(a->key, b->key, sizeof(a->key)) == 0 && a->current_state == b->current_state &&
+           a->new_state == b->new_state;
+}
+
+bool same_lease_ack(const struct wire_lease_ack *a, const struct wire_lease_ack *b)
+{
+    return a->flags == b->flags && memcmp(a->key, b->key, sizeof(a->key)) == 0 &&
+           a->state == b->state;
+}
+
+bool same_transform(const struct wire_transform *a, const struct wire_transform *b)
+{
+    return memcmp(a->signature, b->signature, sizeof(a->signature)) == 0 &&
+           memcmp(a->nonce, b->nonce, sizeof(a->nonce)) == 0 &&
+           a->original_size == b->original_size && a->flags == b->flags &&
+           a->session_id == b->session_id;
+}
+
+bool same_compression(const struct wire_compression *a, const struct wire_compression *b)
+{
+    return a->original_size == b->original_size && a->chained == b->chained &&
+           a->algorithm == b->algorithm && a->offset == b->offset;
+}
+
+bool same_compression_payload(const struct wire_compression_payload *a,
+                              const struct wire_compression_payload *b)
+{
+    return a->algorithm == b->algorithm && a->original_size == b->original_size &&
+           same_bytes(&a->data, &b->data);
+}
+
 bool same_query_directory_request(const struct wire_query_directory_request *a,
                                   const struct wire_query_directory_request *b)
 {

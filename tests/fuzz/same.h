@@ -32,6 +32,27 @@ bool same_close_request(const struct wire_close_request *a, const struct wire_cl
 bool same_close_response(const struct wire_close_response *a, const struct wire_close_response *b);
 bool same_read_request(const struct wire_read_request *a, const struct wire_read_request *b);
 bool same_read_response(const struct wire_read_response *a, const struct wire_read_response *b);
+bool same_write_request(const struct wire_write_request *a, const struct wire_write_request *b);
+bool same_write_response(const struct wire_write_response *a, const struct wire_write_response *b);
+bool same_flush_request(const struct wire_flush_request *a, const struct wire_flush_request *b);
+bool same_lock_element(const struct wire_lock_element *a, const struct wire_lock_element *b);
+bool same_lock_request(const struct wire_lock_request *a, const struct wire_lock_request *b);
+bool same_ioctl_request(const struct wire_ioctl_request *a, const struct wire_ioctl_request *b);
+bool same_ioctl_response(const struct wire_ioctl_response *a, const struct wire_ioctl_response *b);
+bool same_change_notify_request(const struct wire_change_notify_request *a,
+                                const struct wire_change_notify_request *b);
+bool same_change(const struct wire_change *a, const struct wire_change *b);
+bool same_set_info_request(const struct wire_set_info_request *a,
+                           const struct wire_set_info_request *b);
+bool same_rename(const struct wire_rename *a, const struct wire_rename *b);
+bool same_lease(const struct wire_lease *a, const struct wire_lease *b);
+bool same_oplock_break(const struct wire_oplock_break *a, const struct wire_oplock_break *b);
+bool same_lease_break(const struct wire_lease_break *a, const struct wire_lease_break *b);
+bool same_lease_ack(const struct wire_lease_ack *a, const struct wire_lease_ack *b);
+bool same_transform(const struct wire_transform *a, const struct wire_transform *b);
+bool same_compression(const struct wire_compression *a, const struct wire_compression *b);
+bool same_compression_payload(const struct wire_compression_payload *a,
+                              const struct wire_compression_payload *b);
 bool same_query_directory_request(const struct wire_query_directory_request *a,
                                   const struct wire_query_directory_request *b);
 bool same_query_info_request(const struct wire_query_info_request *a,

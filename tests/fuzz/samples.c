@@ -121,6 +121,120 @@ const struct wire_read_response sample_read_response = {
     .data = BYTES("print('hello from a share')\n"),
 };
 
+const struct wire_write_request sample_write_request = {
+    .offset = 0x4142434445464748,
+    .file_id = FILE_ID,
+    .remaining = 17,
+    .flags = SMB2_WRITEFLAG_WRITE_THROUGH,
+    .data = BYTES("what is written"),
+};
+
+const struct wire_write_response sample_write_response = {.count = 15};
+
+const struct wire_flush_request sample_flush_request = {.file_id = FILE_ID};
+
+const struct wire_lock_element sample_lock_elements[2] = {
+    {.offset = 18, .length = 19, .flags = SMB2_LOCKFLAG_SHARED_LOCK},
+    {.offset = 0x5152535455565758,
+     .length = UINT64_MAX,
+     .flags = SMB2_LOCKFLAG_EXCLUSIVE_LOCK | SMB2_LOCKFLAG_FAIL_IMMEDIATELY},
+};
+
+const struct wire_lock_request sample_lock_request = {.sequence = 0x21, .file_id = FILE_ID};
+
+const struct wire_ioctl_request sample_ioctl_request = {
+    .code = FSCTL_VALIDATE_NEGOTIATE_INFO,
+    .file_id = {UINT64_MAX, UINT64_MAX},
+    .input = BYTES("what we said when we negotiated"),
+    .max_input = 20,
+    .max_output = 24,
+    .flags = SMB2_0_IOCTL_IS_FSCTL,
+};
+
+const struct wire_ioctl_response sample_ioctl_response = {
+    .code = FSCTL_PIPE_TRANSCEIVE,
+    .file_id = FILE_ID,
+    .input = BYTES("passed on"),
+    .output = BYTES("the answer of a pipe"),
+};
+
+const struct wire_change_notify_request sample_change_notify_request = {
+    .flags = SMB2_WATCH_TREE,
+    .output_length = 4096,
+    .file_id = FILE_ID,
+    .filter = FILE_NOTIFY_CHANGE_FILE_NAME | FILE_NOTIFY_CHANGE_SIZE,
+};
+
+const struct wire_change sample_changes[3] = {
+    {.action = FILE_ACTION_ADDED, .name = BYTES(u"lib\\new.py")},
+    {.action = FILE_ACTION_RENAMED_OLD_NAME, .name = BYTES(u"a")},
+    {.action = FILE_ACTION_RENAMED_NEW_NAME, .name = BYTES(u"b")},
+};
+
+const struct wire_rename sample_rename = {.replace = true, .name = BYTES(u"lib\\other.py")};
+
+const struct wire_set_info_request sample_set_info_request = {
+    .info_type = SMB2_0_INFO_FILE,
+    .info_class = FILE_RENAME_INFORMATION,
+    .additional = 22,
+    .file_id = FILE_ID,
+};
+
+const struct wire_lease sample_lease = {
+    .version = 2,
+    .key = "a key of a lease",
+    .state = SMB2_LEASE_READ_CACHING | SMB2_LEASE_HANDLE_CACHING,
+    .flags = SMB2_LEASE_FLAG_PARENT_LEASE_KEY_SET,
+    .parent_key = "key of a parent.",
+    .epoch = 0x2324,
+};
+
+const struct wire_lease sample_lease_v1 = {
+    .version = 1,
+    .key = "an older lease's",
+    .state = SMB2_LEASE_WRITE_CACHING,
+    .flags = SMB2_LEASE_FLAG_BREAK_IN_PROGRESS,
+};
+
+const struct wire_oplock_break sample_oplock_break = {
+    .level = SMB2_OPLOCK_LEVEL_II,
+    .file_id = FILE_ID,
+};
+
+const struct wire_lease_break sample_lease_break = {
+    .epoch = 0x2526,
+    .flags = SMB2_NOTIFY_BREAK_LEASE_FLAG_ACK_REQUIRED,
+    .key = "a key of a lease",
+    .current_state = SMB2_LEASE_READ_CACHING | SMB2_LEASE_WRITE_CACHING,
+    .new_state = SMB2_LEASE_READ_CACHING,
+};
+
+const struct wire_lease_ack sample_lease_ack = {
+    .flags = 27,
+    .key = "a key of a lease",
+    .state = SMB2_LEASE_READ_CACHING,
+};
+
+const struct wire_transform sample_transform = {
+    .signature = "a tag of 16 byte",
+    .nonce = "used just once..",
+    .original_size = 28,
+    .flags = SMB2_TRANSFORM_ENCRYPTED,
+    .session_id = 0x6162636465666768,
+};
+
+const struct wire_compression sample_compression = {
+    .original_size = 4096,
+    .algorithm = SMB2_COMPRESSION_LZ77,
+    .offset = 5,
+};
+
+const struct wire_compression_payload sample_payloads[3] = {
+    {.algorithm = SMB2_COMPRESSION_NONE, .data = BYTES("as it was")},
+    {.algorithm = SMB2_COMPRESSION_LZNT1, .original_size = 4000, .data = BYTES("squeezed")},
+    {.algorithm = SMB2_COMPRESSION_PATTERN_V1, .data = BYTES("a\0\0\0\x40\0\0\0")},
+};
+
 const struct wire_query_directory_request sample_query_directory_request = {
     .info_class = FILE_ID_BOTH_DIRECTORY_INFORMATION,
     .flags = SMB2_RESTART_SCANS,
@@ -180,6 +294,14 @@ void sample_contexts_encode(struct wr *w)
     wire_create_context_encode(w, "QFid", "an id of a file and its volume..", 32, true);
 }
 
+void sample_lease_context_encode(struct wr *w, const struct wire_lease *lease)
+{
+    uint8_t buf[64];
+    struct wr data = wr_init(buf, sizeof(buf));
+    wire_lease_encode(&data, lease);
+    wire_create_context_encode(w, WIRE_LEASE_CONTEXT, buf, (uint32_t)data.pos, true);
+}
+
 #define ENCODE(message)                                                                            \
     static void message(struct wr *w)                                                              \
     {                                                                                              \
@@ -195,6 +317,15 @@ ENCODE(close_request)
 ENCODE(close_response)
 ENCODE(read_request)
 ENCODE(read_response)
+ENCODE(write_request)
+ENCODE(write_response)
+ENCODE(flush_request)
+ENCODE(ioctl_request)
+ENCODE(ioctl_response)
+ENCODE(change_notify_request)
+ENCODE(oplock_break)
+ENCODE(lease_break)
+ENCODE(lease_ack)
 ENCODE(query_directory_request)
 ENCODE(query_info_request)
 
@@ -218,6 +349,57 @@ static void create_response(struct wr *w)
     wire_create_response_encode(w, &m);
 }
 
+static void create_lease_request(struct wr *w)
+{
+    uint8_t buf[256];
+    struct wr chain = wr_init(buf, sizeof(buf));
+    struct wire_create_request m = sample_create_request;
+    sample_lease_context_encode(&chain, &sample_lease);
+    m.contexts = rd_init(buf, chain.pos);
+    wire_create_request_encode(w, &m);
+}
+
+static void create_lease_response(struct wr *w)
+{
+    uint8_t buf[256];
+    struct wr chain = wr_init(buf, sizeof(buf));
+    struct wire_create_response m = sample_create_response;
+    sample_lease_context_encode(&chain, &sample_lease_v1);
+    m.contexts = rd_init(buf, chain.pos);
+    wire_create_response_encode(w, &m);
+}
+
+static void lock_request(struct wr *w)
+{
+    uint8_t buf[64];
+    struct wr locks = wr_init(buf, sizeof(buf));
+    struct wire_lock_request m = sample_lock_request;
+    for (size_t i = 0; i < 2; i++)
+        wire_lock_element_encode(&locks, &sample_lock_elements[i]);
+    m.locks = rd_init(buf, locks.pos);
+    wire_lock_request_encode(w, &m);
+}
+
+static void change_notify_response(struct wr *w)
+{
+    uint8_t buf[256];
+    struct wr output = wr_init(buf, sizeof(buf));
+    size_t last = SIZE_MAX;
+    for (size_t i = 0; i < 3; i++)
+        wire_change_encode(&output, &last, &sample_changes[i]);
+    wire_buffer_response_encode(w, buf, (uint32_t)output.pos);
+}
+
+static void set_info_request(struct wr *w)
+{
+    uint8_t buf[64];
+    struct wr data = wr_init(buf, sizeof(buf));
+    struct wire_set_info_request m = sample_set_info_request;
+    wire_rename_encode(&data, &sample_rename);
+    m.data = rd_init(buf, data.pos);
+    wire_set_info_request_encode(w, &m);
+}
+
 static void query_directory_response(struct wr *w)
 {
     uint8_t buf[1024];
@@ -237,6 +419,7 @@ static void query_directory_response(struct wr *w)
         wire_buffer_response_encode(w, buf, (uint32_t)output.pos);                                 \
     }
 INFORMATION(all_information, &sample_attr, &sample_path)
+INFORMATION(network_open_information, &sample_attr)
 INFORMATION(fs_size, &sample_fs_size)
 INFORMATION(fs_attribute, &sample_fs_attribute)
 
@@ -264,6 +447,15 @@ const struct sample samples[] = {
     {"create", REQUEST, SMB2_CREATE, 0, create_request, 0},
     {"close", REQUEST, SMB2_CLOSE, 0, close_request, 0},
     {"read", REQUEST, SMB2_READ, 0, read_request, 1},
+    {"write", REQUEST, SMB2_WRITE, 0, write_request, 0},
+    {"flush", REQUEST, SMB2_FLUSH, 0, flush_request, 0},
+    {"lock", REQUEST, SMB2_LOCK, 0, lock_request, 0},
+    {"ioctl", REQUEST, SMB2_IOCTL, 0, ioctl_request, 0},
+    {"change_notify", REQUEST, SMB2_CHANGE_NOTIFY, 0, change_notify_request, 0},
+    {"set_info", REQUEST, SMB2_SET_INFO, 0, set_info_request, 0},
+    {"oplock_ack", REQUEST, SMB2_OPLOCK_BREAK, 0, oplock_break, 0},
+    {"lease_ack", REQUEST, SMB2_OPLOCK_BREAK, 0, lease_ack, 0},
+    {"create_lease", REQUEST, SMB2_CREATE, 0, create_lease_request, 0},
     {"cancel", REQUEST, SMB2_CANCEL, 0, wire_empty_encode, 0},
     {"echo", REQUEST, SMB2_ECHO, 0, wire_empty_encode, 0},
     {"query_directory", REQUEST, SMB2_QUERY_DIRECTORY, 0, query_directory_request, 0},
@@ -276,6 +468,18 @@ const struct sample samples[] = {
     {"create_reply", RESPONSE, SMB2_CREATE, 0, create_response, 0},
     {"close_reply", RESPONSE, SMB2_CLOSE, 0, close_response, 0},
     {"read_reply", RESPONSE, SMB2_READ, 0, read_response, 0},
+    {"write_reply", RESPONSE, SMB2_WRITE, 0, write_response, 0},
+    {"flush_reply", RESPONSE, SMB2_FLUSH, 0, wire_empty_encode, 0},
+    {"lock_reply", RESPONSE, SMB2_LOCK, 0, wire_empty_encode, 0},
+    {"ioctl_reply", RESPONSE, SMB2_IOCTL, 0, ioctl_response, 0},
+    {"change_notify_reply", RESPONSE, SMB2_CHANGE_NOTIFY, 0, change_notify_response, 0},
+    {"set_info_reply", RESPONSE, SMB2_SET_INFO, 0, wire_set_info_response_encode, 0},
+    {"oplock_break", RESPONSE, SMB2_OPLOCK_BREAK, 0, oplock_break, 0},
+    {"lease_break", RESPONSE, SMB2_OPLOCK_BREAK, 0, lease_break, 0},
+    {"lease_ack_reply", RESPONSE, SMB2_OPLOCK_BREAK, 0, lease_ack, 0},
+    {"create_lease_reply", RESPONSE, SMB2_CREATE, 0, create_lease_response, 0},
+    {"query_info_network_open_reply", RESPONSE, SMB2_QUERY_INFO, 0,
+     network_open_information_response, 0},
     {"echo_reply", RESPONSE, SMB2_ECHO, 0, wire_empty_encode, 0},
     {"query_directory_reply", RESPONSE, SMB2_QUERY_DIRECTORY, 0, query_directory_response, 0},
     {"query_info_all_reply", RESPONSE, SMB2_QUERY_INFO, 0, all_information_response, 0},
@@ -286,6 +490,33 @@ const struct sample samples[] = {
     {"pending_reply", RESPONSE, SMB2_READ, STATUS_PENDING, empty_error_response, 1},
 };
 const size_t sample_count = sizeof(samples) / sizeof(samples[0]);
+
+/* ---- what stands in place of a header ---- */
+
+static void transform(struct wr *w)
+{
+    wire_transform_encode(w, &sample_transform);
+    wr_bytes(w, "nobody can read these bytes.", 28);
+}
+
+static void compression(struct wr *w)
+{
+    wire_compression_encode(w, &sample_compression);
+    wr_bytes(w, "plain and the rest", 18);
+}
+
+static void compression_chain(struct wr *w)
+{
+    wire_compression_encode(w, &(struct wire_compression){.original_size = 29, .chained = true});
+    for (size_t i = 0; i < 3; i++)
+        wire_compression_payload_encode(w, &sample_payloads[i], i == 0);
+}
+
+const struct sample_envelope sample_envelopes[3] = {
+    {"transform", transform, WIRE_TRANSFORM_SIZE},
+    {"compression", compression, 16 + 5},
+    {"compression_chain", compression_chain, 16},
+};
 
 static void encode_element(struct wr *w, const struct sample *s, uint32_t flags, uint64_t id)
 {

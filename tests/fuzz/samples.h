@@ -26,6 +26,21 @@ extern const struct wire_close_request sample_close_request;
 extern const struct wire_close_response sample_close_response;
 extern const struct wire_read_request sample_read_request;
 extern const struct wire_read_response sample_read_response;
+extern const struct wire_write_request sample_write_request;
+extern const struct wire_write_response sample_write_response;
+extern const struct wire_flush_request sample_flush_request;
+extern const struct wire_lock_element sample_lock_elements[2];
+extern const struct wire_lock_request sample_lock_request; /* without its elements */
+extern const struct wire_ioctl_request sample_ioctl_request;
+extern const struct wire_ioctl_response sample_ioctl_response;
+extern const struct wire_change_notify_request sample_change_notify_request;
+extern const struct wire_change sample_changes[3];
+extern const struct wire_set_info_request sample_set_info_request; /* its data is the rename */
+extern const struct wire_rename sample_rename;
+extern const struct wire_lease sample_lease, sample_lease_v1;
+extern const struct wire_oplock_break sample_oplock_break;
+extern const struct wire_lease_break sample_lease_break;
+extern const struct wire_lease_ack sample_lease_ack;
 extern const struct wire_query_directory_request sample_query_directory_request;
 extern const struct wire_query_info_request sample_query_info_request;
 extern const struct wire_dirent sample_dirents[3];
@@ -34,8 +49,20 @@ extern const struct rd sample_path;
 extern const struct wire_fs_size sample_fs_size;
 extern const struct wire_fs_attribute sample_fs_attribute;
 
-/* A chain of two create contexts. */
+/* A chain of two create contexts, and one that is a lease. */
 void sample_contexts_encode(struct wr *w);
+void sample_lease_context_encode(struct wr *w, const struct wire_lease *lease);
+
+/* What stands in place of a header, with some bytes behind it. */
+extern const struct wire_transform sample_transform;
+extern const struct wire_compression sample_compression;
+extern const struct wire_compression_payload sample_payloads[3];
+struct sample_envelope {
+    const char *name;
+    void (*encode)(struct wr *w);
+    size_t least; /* fewer bytes of it are refused */
+};
+extern const struct sample_envelope sample_envelopes[3];
 
 struct sample {
     const char *name; /* a file name of the corpus */

@@ -87,6 +87,32 @@ static void a_message_cut_anywhere_is_refused(void **state)
     }
 }
 
+static void an_envelope_cut_in_its_header_is_refused(void **state)
+{
+    uint8_t buf[256];
+    for (size_t i = 0; i < 3; i++) {
+        struct wr w = wr_init(buf, sizeof(buf));
+        sample_envelopes[i].encode(&w);
+        assert_int_equal(roundtrip_frame(guarded(buf, w.pos), w.pos, RESPONSE), 1);
+        for (size_t n = 0; n < w.pos; n++) {
+            int r = roundtrip_frame(guarded(buf, n), n, RESPONSE);
+            if (n == 0)
+                assert_int_equal(r, 0);
+            else if (n < sample_envelopes[i].least)
+                assert_int_equal(r, -EBADMSG);
+            else
+                assert_in_range(r, 0, 1);
+        }
+        for (size_t at = 4; at < w.pos; at++)
+            for (unsigned value = 0; value <= UINT8_MAX; value++) {
+                uint8_t *tampered = guarded(buf, w.pos);
+                tampered[at] = (uint8_t)value;
+                int r = roundtrip_frame(tampered, w.pos, RESPONSE);
+                assert_true(r == 0 || r == 1 || r == -EBADMSG);
+            }
+    }
+}
+
 static void a_compound_cut_anywhere_gives_less_than_all_of_it(void **state)
 {
     uint8_t buf[2048];
@@ -231,6 +257,28 @@ static void a_field_that_leads_outside_is_refused(void **state)
         {"read_reply", 66, 1, 79}, /* DataOffset, DataLength */
         {"read_reply", 66, 1, 255},
         {"read_reply", 68, 4, UINT32_MAX},
+        {"write", 66, 2, 111}, /* DataOffset, Length */
+        {"write", 66, 2, UINT16_MAX},
+        {"write", 68, 4, 16},
+        {"write", 68, 4, UINT32_MAX},
+        {"lock", 66, 2, 0}, /* LockCount */
+        {"lock", 66, 2, 3},
+        {"lock", 66, 2, UINT16_MAX},
+        {"ioctl", 88, 4, 119}, /* InputOffset, InputCount */
+        {"ioctl", 88, 4, UINT32_MAX},
+        {"ioctl", 92, 4, UINT32_MAX},
+        {"ioctl_reply", 88, 4, 111}, /* InputOffset, InputCount, OutputOffset, OutputCount */
+        {"ioctl_reply", 92, 4, UINT32_MAX},
+        {"ioctl_reply", 96, 4, 64},
+        {"ioctl_reply", 100, 4, 21},
+        {"change_notify_reply", 66, 2, 71}, /* OutputBufferOffset, Length */
+        {"change_notify_reply", 68, 4, UINT32_MAX},
+        {"change_notify_reply", 72, 4, 1}, /* NextEntryOffset, FileNameLength */
+        {"change_notify_reply", 72, 4, UINT32_MAX - 3},
+        {"change_notify_reply", 80, 4, 1},
+        {"change_notify_reply", 80, 4, UINT32_MAX - 1},
+        {"set_info", 68, 4, UINT32_MAX}, /* BufferLength, BufferOffset */
+        {"set_info", 72, 2, 95},
         {"query_directory", 88, 2, 95}, /* FileNameOffset, FileNameLength */
         {"query_directory", 90, 2, 10},
         {"query_directory", 90, 2, 7},
@@ -286,6 +334,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_message_cut_anywhere_is_refused),
+        cmocka_unit_test(an_envelope_cut_in_its_header_is_refused),
         cmocka_unit_test(a_compound_cut_anywhere_gives_less_than_all_of_it),
         cmocka_unit_test(a_next_command_that_leads_nowhere_is_refused),
         cmocka_unit_test(no_value_in_any_place_makes_a_decoder_read_outside),
