@@ -105,6 +105,12 @@ static inline uint64_t rd_u64(struct rd *r)
     return low | (uint64_t)rd_u32(r) << 32;
 }
 
+static inline uint16_t rd_be16(struct rd *r)
+{
+    const uint8_t *p = rd_bytes(r, 2);
+    return p ? (uint16_t)(p[0] << 8 | p[1]) : 0;
+}
+
 static inline uint32_t rd_be32(struct rd *r)
 {
     const uint8_t *p = rd_bytes(r, 4);

@@ -24,13 +24,15 @@ struct packet_reader;
 /* "-" is standard input. A file that is no capture is refused with what it is (NetMon, ETL, text,
  * empty, a directory) and what to do. */
 int packet_reader_open(const char *path, struct packet_reader **ret, struct error *err);
-/* A live interface, until `seconds` have passed (libpcap). */
+/* A live interface, until `seconds` have passed or a signal was caught (libpcap). */
 int packet_reader_live(const char *interface, unsigned seconds, struct packet_reader **ret,
                        struct error *err);
 /* 1: a packet; 0: the end; or a negative errno where the rest cannot be read. */
 int packet_reader_next(struct packet_reader *r, struct packet *ret, struct error *err);
 /* Whether the end came in the middle of a packet or block. */
 bool packet_reader_cut_off(const struct packet_reader *r);
+/* Live: packets that the kernel had to drop; known at the end. 0 for files. */
+uint64_t packet_reader_dropped(const struct packet_reader *r);
 /* Bytes of the file read so far and in all (0: not known), for progress. */
 void packet_reader_progress(const struct packet_reader *r, uint64_t *ret_done, uint64_t *ret_all);
 struct packet_reader *

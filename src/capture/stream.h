@@ -19,7 +19,8 @@
 /* One TCP connection; a new SYN on the same four numbers is a new one. */
 struct flow {
     uint64_t id;                    /* from 1, in order of appearance */
-    struct endpoint client, server; /* the server is the one with the SMB port */
+    struct endpoint client, server; /* the server is the one with the SMB port; where that does not
+                                       tell, the one that got the SYN or sent a response */
     void *user;                     /* the consumer's; freed by its flow_closed */
 };
 
@@ -49,13 +50,14 @@ struct stream_options {
 };
 
 struct stream_counts {
-    uint64_t frames, bytes; /* all packets that were given */
-    uint64_t tcp_segments, retransmitted_bytes;
+    uint64_t frames, bytes; /* all segments that were given, and their payload on the wire */
+    uint64_t tcp_segments;  /* those of SMB connections; so all that follows */
+    uint64_t retransmitted_bytes;
     uint64_t gaps, gap_bytes; /* holes that were given up */
     uint64_t skipped_bytes;   /* passed over while looking for the next record */
     uint64_t truncated_frames;
-    uint64_t flows, flows_dropped;
-    uint64_t netbios_control; /* session requests, keep-alives ... */
+    uint64_t flows, flows_dropped; /* dropped: for the bound on their number, though not ended */
+    uint64_t netbios_control;      /* session requests, keep-alives ... */
 };
 
 struct streams;
@@ -67,6 +69,7 @@ void streams_finish(struct streams *s);
 void streams_counts(const struct streams *s, struct stream_counts *ret);
 /* TCP ports that carried data but are not looked at, most bytes first: for "no SMB in it". */
 size_t streams_other_ports(const struct streams *s, uint16_t *out, size_t cap);
+/* Finishes first, where that was not done. */
 struct streams *streams_free(struct streams *s);
 
 #endif

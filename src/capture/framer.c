@@ -1,0 +1,325 @@
+/*
+ * NetBIOS framing that survives holes.
+ *
+ * A record that lies in one segment is given out where it lies; any other is gathered in a buffer
+ * that grows with the bytes that came, not with the length that was announced. A hole within a body
+ * costs that record its tail and nothing else: its end is known. A hole that takes a header leaves
+ * no such end, and neither does a connection that was joined in the middle; then the stream is
+ * scanned for a header with an SMB magic behind it. A header is believed only with that magic, so
+ * that framing which went wrong unnoticed is found out at the next record.
+ */
+#include "capture/framer.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    HEADER = 4,
+    MAX_CONTROL = 1024,     /* the longest control message, a session request, has 68 bytes */
+    SCAN_WINDOW = 10,       /* header, magic, StructureSize */
+    MAX_RECORDS = 24 << 20, /* bytes in unfinished records of all connections */
+    MAX_SPARE = 8 << 20,
+    FIRST_SIZE = 4096,
+};
+
+void framer_init(struct framer *f, struct flow_tally *tally, struct stream_memory *memory,
+                 void (*give)(void *user, const struct framed *r), void *user)
+{
+    *f = (struct framer){.tally = tally, .memory = memory, .give = give, .user = user};
+}
+
+/* The least length of a record with this magic (FE 'SMB' and its relatives); 0: it is none. */
+static uint32_t least_length(uint32_t magic)
+{
+    if ((magic & 0x00ffffff) != 0x00534d42) /* "SMB" */
+        return 0;
+    switch (magic >> 24) {
+    case 0xfe:
+        return 64; /* SMB2: a header */
+    case 0xfd:
+        return 52; /* encrypted: a transform header */
+    case 0xfc:
+        return 16; /* compressed */
+    case 0xff:
+        return 35; /* SMB1: a header, no words, no bytes */
+    default:
+        return 0;
+    }
+}
+
+static uint32_t be32(const uint8_t *p)
+{
+    return (uint32_t)p[0] << 24 | (uint32_t)p[1] << 16 | (uint32_t)p[2] << 8 | p[3];
+}
+
+static uint32_t length_in(const struct framer *f, uint32_t header)
+{
+    return header & (f->short_lengths ? 0x1ffff : 0xffffff);
+}
+
+/* ---- the buffer ---- */
+
+static void release(struct framer *f)
+{
+    struct stream_memory *m = f->memory;
+    m->records -= f->size;
+    if (f->size > m->spare_size && f->size <= MAX_SPARE) {
+        free(m->spare);
+        m->spare = f->body;
+        m->spare_size = f->size;
+    } else {
+        free(f->body);
+    }
+    f->body = NULL;
+    f->size = 0;
+}
+
+/* Room for `want` bytes of the body; false where memory or its bound says no. */
+static bool reserve(struct framer *f, size_t want)
+{
+    struct stream_memory *m = f->memory;
+    if (want <= f->size)
+        return true;
+    if (!f->body && m->spare) {
+        f->body = m->spare;
+        f->size = m->spare_size;
+        m->spare = NULL;
+        m->spare_size = 0;
+        m->records += f->size;
+        if (want <= f->size)
+            return true;
+    }
+    size_t size = f->size ? f->size : FIRST_SIZE;
+    while (size < want)
+        size *= 2;
+    if (m->records + size - f->size > MAX_RECORDS)
+        return false;
+    uint8_t *body = realloc(f->body, size);
+    if (!body)
+        return false;
+    m->records += size - f->size;
+    f->body = body;
+    f->size = size;
+    return true;
+}
+
+/* ---- states ---- */
+
+static void note(struct framer *f, const struct origin *o)
+{
+    if (o->frame >= f->last.frame)
+        f->last = *o;
+}
+
+static void expect_header(struct framer *f)
+{
+    f->state = FRAMER_HEADER;
+    f->got = 0;
+}
+
+static void start_scan(struct framer *f)
+{
+    f->state = FRAMER_SCAN;
+    f->scanned = 0;
+}
+
+static void begin_body(struct framer *f, uint32_t length)
+{
+    f->state = FRAMER_BODY;
+    f->length = length;
+    f->got = f->captured = 0;
+}
+
+static void deliver(struct framer *f)
+{
+    const struct framed r = {f->body, f->captured, f->length, f->last, f->first};
+    f->give(f->user, &r);
+    release(f);
+    expect_header(f);
+}
+
+static void append(struct framer *f, const uint8_t *data, uint32_t n)
+{
+    /* once something is missing, what follows has no place */
+    if (f->captured == f->got && reserve(f, (size_t)f->captured + n)) {
+        memcpy(f->body + f->captured, data, n);
+        f->captured += n;
+    }
+    f->got += n;
+}
+
+static size_t take_body(struct framer *f, const uint8_t *data, size_t n, const struct origin *o)
+{
+    uint32_t left = f->length - f->got;
+    uint32_t take = n < left ? (uint32_t)n : left;
+    note(f, o);
+    append(f, data, take);
+    if (f->got == f->length)
+        deliver(f);
+    return take;
+}
+
+static size_t take_pass(struct framer *f, size_t n)
+{
+    uint32_t left = f->length - f->got;
+    uint32_t take = n < left ? (uint32_t)n : left;
+    f->got += take;
+    if (f->got == f->length)
+        expect_header(f);
+    return take;
+}
+
+/* Looks for a record at the last ten bytes, one byte after the other. */
+static size_t take_scan(struct framer *f, const uint8_t *data, size_t n, const struct origin *o)
+{
+    for (size_t i = 0; i < n; i++) {
+        f->window_before = f->window_before << 8 | f->window >> 56;
+        f->window = f->window << 8 | data[i];
+        if (++f->scanned < SCAN_WINDOW || (f->window >> 16 & 0xffffff) != 0x534d42)
+            continue;
+        uint32_t magic = (uint32_t)(f->window >> 16), least = least_length(magic);
+        uint32_t header = (uint32_t)(f->window_before << 16 | f->window >> 48);
+        uint32_t length = length_in(f, header);
+        bool flagged = header >> 24 != 0 || (f->short_lengths && header >> 17);
+        bool smb2_without_size = magic >> 24 == 0xfe && (f->window & 0xffff) != 0x4000;
+        if (least == 0 || flagged || length < least || smb2_without_size)
+            continue;
+        uint8_t first[6];
+        for (int b = 0; b < 6; b++)
+            first[b] = (uint8_t)(f->window >> 8 * (5 - b));
+        if (i + 1 >= SCAN_WINDOW)
+            f->first = *o; /* else it began in the segment before */
+        f->tally->skipped_bytes += i + 1;
+        f->tally->skipped_bytes -= SCAN_WINDOW; /* they are the record's after all */
+        f->last = *o;
+        begin_body(f, length);
+        append(f, first, sizeof(first));
+        return i + 1;
+    }
+    f->first = *o;
+    f->tally->skipped_bytes += n;
+    return n;
+}
+
+/* What was taken for a header is none. */
+static void scan_head(struct framer *f, const struct origin *o)
+{
+    const uint32_t n = f->got;
+    start_scan(f);
+    take_scan(f, f->head, n, o);
+}
+
+static bool begin_control(struct framer *f, uint32_t header)
+{
+    uint32_t type = header >> 24, length = header & 0x1ffff;
+    bool empty = type == 0 && header == 0; /* some stacks' keep-alive */
+    if (!empty && (type < 0x81 || type > 0x85 || length > MAX_CONTROL))
+        return false;
+    f->tally->netbios_control++;
+    f->state = FRAMER_PASS;
+    f->length = length;
+    f->got = 0;
+    if (length == 0)
+        expect_header(f);
+    return true;
+}
+
+/* The length of the record that these eight bytes begin; 0: they begin none. */
+static uint32_t record_length(const struct framer *f, const uint8_t head[static 8])
+{
+    uint32_t header = be32(head), length = length_in(f, header),
+             least = least_length(be32(head + 4));
+    bool flagged = header >> 24 != 0 || (f->short_lengths && header >> 17);
+    return least && !flagged && length >= HEADER ? length : 0;
+}
+
+static size_t take_header(struct framer *f, const uint8_t *data, size_t n, const struct origin *o)
+{
+    if (f->got == 0) {
+        f->first = f->last = *o;
+        uint32_t length = n >= 8 ? record_length(f, data) : 0;
+        if (length && n - HEADER >= length) {
+            const struct framed r = {data + HEADER, length, length, *o, *o};
+            f->give(f->user, &r);
+            return HEADER + length;
+        }
+    }
+    uint32_t want = (f->got < HEADER ? HEADER : 8) - f->got;
+    uint32_t take = n < want ? (uint32_t)n : want;
+    memcpy(f->head + f->got, data, take);
+    f->got += take;
+    note(f, o);
+    if (f->got == HEADER) {
+        uint32_t header = be32(f->head);
+        if ((header >> 24 != 0 || header == 0) && !begin_control(f, header))
+            scan_head(f, o);
+    } else if (f->got == 8) {
+        uint32_t length = record_length(f, f->head);
+        if (length) {
+            begin_body(f, length);
+            append(f, f->head + HEADER, HEADER);
+            if (f->got == f->length)
+                deliver(f);
+        } else {
+            scan_head(f, o);
+        }
+    }
+    return take;
+}
+
+void framer_bytes(struct framer *f, const uint8_t *data, size_t n, const struct origin *o)
+{
+    while (n > 0) {
+        size_t used = 0;
+        switch (f->state) {
+        case FRAMER_SCAN:
+            used = take_scan(f, data, n, o);
+            break;
+        case FRAMER_HEADER:
+            used = take_header(f, data, n, o);
+            break;
+        case FRAMER_BODY:
+            used = take_body(f, data, n, o);
+            break;
+        case FRAMER_PASS:
+            used = take_pass(f, n);
+            break;
+        }
+        data += used;
+        n -= used;
+    }
+}
+
+void framer_hole(struct framer *f, uint64_t n, const struct origin *o)
+{
+    if (n == 0)
+        return;
+    if (f->state == FRAMER_BODY || f->state == FRAMER_PASS) {
+        uint32_t left = f->length - f->got;
+        uint32_t take = n < left ? (uint32_t)n : left;
+        bool body = f->state == FRAMER_BODY;
+        f->got += take;
+        n -= take;
+        if (o)
+            note(f, o);
+        if (f->got == f->length && body)
+            deliver(f);
+        else if (f->got == f->length)
+            expect_header(f);
+        if (n == 0)
+            return;
+    }
+    if (f->state == FRAMER_HEADER)
+        f->tally->skipped_bytes += f->got;
+    start_scan(f);
+}
+
+void framer_done(struct framer *f)
+{
+    if (f->state == FRAMER_BODY)
+        f->tally->skipped_bytes += f->captured;
+    if (f->state == FRAMER_HEADER)
+        f->tally->skipped_bytes += f->got;
+    release(f);
+    start_scan(f);
+}
