@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <openssl/core_names.h>
+#include <openssl/crypto.h>
 #include <openssl/evp.h>
 #include <openssl/kdf.h>
 #include <openssl/params.h>
@@ -55,4 +56,41 @@ int secure_signing_key(uint16_t dialect, const uint8_t session_key[static SECURE
                           sizeof(context_30), ret, SECURE_KEY_SIZE);
     return secure_kdf(session_key, SECURE_KEY_SIZE, label_311, sizeof(label_311), preauth->hash,
                       sizeof(preauth->hash), ret, SECURE_KEY_SIZE);
+}
+
+int secure_encryption_keys(uint16_t dialect, enum secure_cipher c, const void *session_key,
+                           size_t key_len, const struct secure_preauth *preauth,
+                           struct secure_cipher_keys *ret)
+{
+    static const char label_30[] = "SMB2AESCCM", to_30[] = "ServerIn ", from_30[] = "ServerOut";
+    static const char to_311[] = "SMBC2SCipherKey", from_311[] = "SMBS2CCipherKey";
+    size_t out_len = secure_cipher_key_size(c);
+    uint8_t key[64] = {0}; /* a shorter session key is padded with zeros */
+    struct secure_cipher_keys k = {0};
+
+    if (dialect < 0x0300 || key_len == 0 || key_len > sizeof(key))
+        return -EINVAL;
+    memcpy(key, session_key, key_len);
+    if (key_len < SECURE_KEY_SIZE || out_len == SECURE_KEY_SIZE)
+        key_len = SECURE_KEY_SIZE;
+
+    int r;
+    if (dialect < 0x0311) {
+        r = secure_kdf(key, key_len, label_30, sizeof(label_30), to_30, sizeof(to_30), k.to_server,
+                       out_len);
+        if (r == 0)
+            r = secure_kdf(key, key_len, label_30, sizeof(label_30), from_30, sizeof(from_30),
+                           k.from_server, out_len);
+    } else {
+        r = secure_kdf(key, key_len, to_311, sizeof(to_311), preauth->hash, sizeof(preauth->hash),
+                       k.to_server, out_len);
+        if (r == 0)
+            r = secure_kdf(key, key_len, from_311, sizeof(from_311), preauth->hash,
+                           sizeof(preauth->hash), k.from_server, out_len);
+    }
+    if (r == 0)
+        *ret = k;
+    OPENSSL_cleanse(key, sizeof(key));
+    OPENSSL_cleanse(&k, sizeof(k));
+    return r;
 }
