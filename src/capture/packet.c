@@ -83,6 +83,8 @@ static const struct packet_format *recognise(struct source *s, struct error *err
     if (code < 0)
         error_set(err, code, 0, "%s: %s", source_name(s),
                   code == -EBADMSG ? "damaged gzip data" : strerror(-code));
+    else if (there < 4 && source_cut_off(s))
+        error_set(err, -EINVAL, 0, "%s is cut off before its first packet", source_name(s));
     else
         error_set(err, -EINVAL, 0, "%s is %s", source_name(s),
                   name_stranger(head, there < 512 ? there : 512));
