@@ -118,8 +118,7 @@ static void evict_negative(struct cache *c, struct ring_entry *e)
     negative_drop(c, n);
 }
 
-/* Holds the bounds after `added` has come into ring `which`. */
-static void keep_bounds(struct cache *c, enum observe_cache which, const struct ring_entry *added)
+void keep_bounds(struct cache *c, enum observe_cache which, const struct ring_entry *added)
 {
     static void (*const evict[])(struct cache *,
                                  struct ring_entry *) = {[OBSERVE_DIR] = evict_listing,
@@ -199,6 +198,14 @@ void listing_insert(struct cache *c, struct cache_file *dir, struct cache_listin
     file_settle(c, dir);
     keep_bounds(c, OBSERVE_DIR, &d->ring);
     observe_insert(c->observe, OBSERVE_DIR, event_file(c, dir, &p));
+}
+
+void listing_drop_too_large(struct cache *c, struct cache_file *dir, uint64_t sent)
+{
+    dir->dir->too_large = true;
+    dir->dir->too_large_sent = sent;
+    listing_drop(c, dir, MISS_TOO_LARGE);
+    dir->dir->lost = MISS_TOO_LARGE;
 }
 
 /* ---- asking ---- */

@@ -177,6 +177,24 @@ size_t cache_listing_wire_bytes(const struct cache_listing *l);
 const char *cache_listing_entry(const struct cache_listing *l, size_t i, size_t *ret_len,
                                 const struct file_attr **ret_attr);
 
+/* ---- for replays of what other clients did (capture/) ---- */
+
+/* Before sealing: there may be more in the directory than this listing has; cache_reveal adds it.
+ * Such a listing is for one thread, and grows. */
+void cache_listing_leave_open(struct cache_listing *l);
+
+/* `path` is there, its last component with these attributes: every believed open listing on the
+ * way that was asked for at `since` or later and lacks its component gets it, as of its own ticket.
+ * One that grows over DirectoryCacheEntrySizeMax was too large from the first. Counts no hit and
+ * no miss. Returns how many entries were added, or -ENOMEM. */
+int cache_reveal(struct cache *c, const char *path, size_t len, const struct file_attr *attr,
+                 uint64_t since, uint64_t now);
+
+/* The file that `name` in `dir` leads to (a reference), NULL where none is known. Asks no belief
+ * and counts nothing. */
+struct cache_file *cache_peek(struct cache *c, struct cache_file *dir, const char *name,
+                              size_t len);
+
 /* ---- to look at ---- */
 
 struct cache_sizes {

@@ -265,11 +265,8 @@ void cache_commit_listing(struct cache *c, struct cache_file *dir, struct cache_
         listing_insert(c, dir, l);
     else
         dir_forget(d, ticket.order);
-    if (d->too_large) {
-        d->too_large_sent = ticket.sent;
-        listing_drop(c, dir, MISS_TOO_LARGE);
-        d->lost = MISS_TOO_LARGE;
-    }
+    if (d->too_large)
+        listing_drop_too_large(c, dir, ticket.sent);
     dir->refs--;
     file_settle(c, dir);
 }

@@ -1,7 +1,7 @@
 /*
  * Inside of cache/: listing.c (snapshots), file.c (names, files, their identity and life), belief.c
- * (the three beliefs and their bounds), commit.c (answers), plan.c (what to do next), walk.c
- * (paths).
+ * (the three beliefs and their bounds), commit.c (answers), plan.c (what to do next; paths),
+ * reveal.c (listings that are learnt bit by bit).
  */
 #ifndef LARDER_CACHE_INTERNAL_H
 #define LARDER_CACHE_INTERNAL_H
@@ -169,6 +169,10 @@ const struct listing_entry *listing_at(const struct cache_listing *l, size_t i,
  * *ret_one: one of them. */
 int64_t listing_find(const struct cache_listing *l, const char *name, size_t len,
                      size_t *ret_folded, size_t *ret_one);
+bool listing_is_open(const struct cache_listing *l);
+/* One more entry of a sealed listing that was left open. -ENOMEM leaves it as it was. */
+int listing_extend(struct cache_listing *l, const char *name, size_t len,
+                   const struct file_attr *attr, size_t wire_bytes);
 
 /* ---- file.c ---- */
 
@@ -221,6 +225,10 @@ void info_insert(struct cache *c, struct cache_file *f, const struct file_attr *
 void negative_insert(struct cache *c, struct cache_file *dir, const char *name, size_t len,
                      struct stamp stamp);
 void listing_insert(struct cache *c, struct cache_file *dir, struct cache_listing *l);
+/* One that is over DirectoryCacheEntrySizeMax is remembered as such. */
+void listing_drop_too_large(struct cache *c, struct cache_file *dir, uint64_t sent);
+/* Holds the bounds after `added` has come into ring `which`, or has grown there. */
+void keep_bounds(struct cache *c, enum observe_cache which, const struct ring_entry *added);
 
 /* The believed listing of a directory, or NULL and why not. Notices expiry. */
 struct cache_listing *listing_valid(struct cache *c, struct cache_file *dir, uint64_t now,

@@ -3,6 +3,9 @@
  * snapshot is immutable, so that a reader of 10,000 names needs neither the cache's lock nor a
  * copy, and believing it is a matter of one pointer. Names stand in one arena; an open-addressing
  * index leads from the folded spelling to the entries.
+ *
+ * A listing that was left open is the exception: a replay of somebody else's requests learns of its
+ * names only bit by bit, and adds them.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -20,6 +23,7 @@ struct cache_listing {
     uint32_t *index; /* entry + 1, 0: empty */
     size_t index_mask;
     size_t wire_bytes;
+    bool open; /* entries may still be added */
 };
 
 struct cache_listing *cache_listing_new(void)
@@ -67,22 +71,60 @@ static uint64_t entry_hash(const struct cache_listing *l, size_t i)
     return utf8_fold_hash(l->names + l->entries[i].name, l->entries[i].len, hash_seed());
 }
 
-int cache_listing_seal(struct cache_listing *l, struct cache_ticket ticket)
+static void index_add(uint32_t *index, size_t mask, uint64_t hash, size_t entry)
+{
+    size_t at = hash & mask;
+    while (index[at])
+        at = (at + 1) & mask;
+    index[at] = (uint32_t)entry + 1;
+}
+
+/* At most half of the index is used. */
+static int build_index(struct cache_listing *l)
 {
     size_t size = 8;
     while (size < l->count * 2)
         size *= 2;
-    l->index = calloc(size, sizeof *l->index);
-    if (!l->index)
+    uint32_t *index = calloc(size, sizeof *index);
+    if (!index)
         return -ENOMEM;
+    for (size_t i = 0; i < l->count; i++)
+        index_add(index, size - 1, entry_hash(l, i), i);
+    free(l->index);
+    l->index = index;
     l->index_mask = size - 1;
-    for (size_t i = 0; i < l->count; i++) {
-        size_t at = entry_hash(l, i) & l->index_mask;
-        while (l->index[at])
-            at = (at + 1) & l->index_mask;
-        l->index[at] = (uint32_t)i + 1;
-    }
+    return 0;
+}
+
+int cache_listing_seal(struct cache_listing *l, struct cache_ticket ticket)
+{
     l->ticket = ticket;
+    return build_index(l);
+}
+
+void cache_listing_leave_open(struct cache_listing *l)
+{
+    l->open = true;
+}
+
+bool listing_is_open(const struct cache_listing *l)
+{
+    return l->open;
+}
+
+int listing_extend(struct cache_listing *l, const char *name, size_t len,
+                   const struct file_attr *attr, size_t wire_bytes)
+{
+    int r = cache_listing_add(l, name, len, attr, wire_bytes);
+    if (r < 0)
+        return r;
+    if (l->count * 2 <= l->index_mask + 1)
+        index_add(l->index, l->index_mask, entry_hash(l, l->count - 1), l->count - 1);
+    else if (build_index(l) < 0) {
+        l->count--;
+        l->wire_bytes -= wire_bytes;
+        return -ENOMEM;
+    }
     return 0;
 }
 

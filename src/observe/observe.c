@@ -244,6 +244,11 @@ void observe_hit(struct observe *o, enum observe_cache c, const char *path)
     emit_cache(o, c, cache_events[c].fetch, path, NULL);
 }
 
+uint64_t observe_hits(const struct observe *o, enum observe_cache c)
+{
+    return load(&o->counts.cache[c].hits);
+}
+
 void observe_miss(struct observe *o, enum observe_cache c, enum observe_miss reason,
                   const char *path)
 {

@@ -115,6 +115,8 @@ struct observe_counts {
     uint64_t since_ns; /* clock_now() at observe_new */
 };
 void observe_read(const struct observe *o, struct observe_counts *ret);
+/* How often this cache has answered so far. */
+uint64_t observe_hits(const struct observe *o, enum observe_cache c);
 
 /* Sums that are asked for often. */
 uint64_t observe_messages(const struct observe_counts *c); /* requests + every response */
