@@ -309,6 +309,7 @@ static void add_exchange(struct operations *all, struct building *b, const struc
         op->end_ns = last;
     op->messages += (uint32_t)x->request_seen + x->answered;
     op->changes |= exchange_changes(x) != CHANGE_NONE;
+    op->changes_elsewhere |= exchange_changes(x) == CHANGE_ELSEWHERE_TOO;
     op->served |= is_served(x);
     if (x->attr_known) {
         op->attr = x->attr;

@@ -42,7 +42,8 @@ struct operation {
     uint32_t messages;                /* requests and responses */
     uint32_t round_trips;
     uint64_t read_bytes, written_bytes;
-    bool changes;       /* it created, wrote, renamed, deleted, set something */
+    bool changes;           /* it created, wrote, renamed, deleted, set something */
+    bool changes_elsewhere; /* it renamed or linked: a second name, which is not told */
     bool lease_granted; /* a lease or an oplock: it serves as a promise, and is never avoidable */
     bool served; /* what only the server can do: data, locks, notifications, security, control codes
                     ... */
@@ -57,8 +58,8 @@ struct operation {
 };
 
 /* Whether this exchange changed something on the server, as far as can be told: never says no
- * where it did. A rename or a new link changes a second directory, which the exchange does not
- * name. */
+ * where it did. ELSEWHERE_TOO: a rename or a new link, whose other name is the exchange's pattern.
+ */
 enum exchange_change { CHANGE_NONE, CHANGE_PATH, CHANGE_ELSEWHERE_TOO };
 enum exchange_change exchange_changes(const struct exchange *x);
 /* NOT_FOUND, PATH_NOT_FOUND and their kin. */

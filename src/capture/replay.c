@@ -1,0 +1,332 @@
+/*
+ * Seats: a client's session at a share, with one cache for each behaviour. Operations wait in the
+ * window with their seat, so that one is dropped only when none of its operations waits. Shares are
+ * numbered by server and name over all clients; where the name was not seen (the capture began
+ * later) a share is its own session's tree.
+ */
+#include "capture/replay.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/hash.h"
+#include "base/list.h"
+#include "capture/window.h"
+
+struct known_share {
+    struct hash_node by_name;
+    uint64_t number;
+    uint64_t blind_since;
+    struct list seats;
+    char name[];
+};
+
+struct seat {
+    struct hash_node by_name;
+    struct list used; /* in replay->used */
+    struct list at_share;
+    struct known_share *share;
+    size_t waiting; /* operations in the window */
+    bool pipes;     /* whose names are no files */
+    struct cache **caches;
+    char name[];
+};
+
+struct replay {
+    struct window *window;
+    struct world *world;
+    struct account *accounts[REPLAY_ACCOUNTS_MAX];
+    size_t account_count;
+    struct hash seats, shares;
+    struct list used; /* least recently used first */
+    struct replay_seen seen;
+    uint64_t share_numbers;
+};
+
+/* ---- shares and seats ---- */
+
+static uint64_t key(const char *name)
+{
+    return hash_bytes(name, strlen(name), hash_seed());
+}
+
+static struct known_share *share_of(struct replay *r, const struct smb_share *s)
+{
+    char name[1024];
+    if (s->name[0])
+        snprintf(name, sizeof(name), "%s %s", s->server, s->name);
+    else
+        snprintf(name, sizeof(name), "%s %s %" PRIx64 " %x", s->server, s->client, s->session_id,
+                 s->tree_id);
+    for (struct hash_node *n = hash_first(&r->shares, key(name)); n; n = hash_next(n)) {
+        struct known_share *found = container_of(n, struct known_share, by_name);
+        if (strcmp(found->name, name) == 0)
+            return found;
+    }
+    struct known_share *k = calloc(1, sizeof(*k) + strlen(name) + 1);
+    if (!k)
+        return NULL;
+    strcpy(k->name, name);
+    list_init(&k->seats);
+    k->number = ++r->share_numbers;
+    if (hash_add(&r->shares, &k->by_name, key(name)) < 0) {
+        free(k);
+        return NULL;
+    }
+    return k;
+}
+
+/* Nobody is there any more. */
+static void share_settle(struct replay *r, struct known_share *k)
+{
+    if (!list_empty(&k->seats))
+        return;
+    hash_del(&r->shares, &k->by_name);
+    free(k);
+}
+
+static void seat_free(struct replay *r, struct seat *seat)
+{
+    hash_del(&r->seats, &seat->by_name);
+    list_del(&seat->used);
+    list_del(&seat->at_share);
+    share_settle(r, seat->share);
+    for (size_t i = 0; seat->caches && i < r->account_count; i++)
+        cache_free(seat->caches[i]);
+    free(seat->caches);
+    free(seat);
+}
+
+static bool make_caches(struct replay *r, struct seat *seat)
+{
+    seat->caches = calloc(r->account_count + 1, sizeof(*seat->caches));
+    for (size_t i = 0; seat->caches && i < r->account_count; i++) {
+        seat->caches[i] = cache_new(&r->accounts[i]->settings, r->accounts[i]->observe);
+        if (!seat->caches[i])
+            return false;
+    }
+    return seat->caches;
+}
+
+/* Room for one more: the seat that was used longest ago goes, unless operations wait for it. */
+static void make_room(struct replay *r)
+{
+    struct list *item, *after;
+    list_for_each_safe(item, after, &r->used)
+    {
+        if (r->seats.count < REPLAY_SEATS_MAX)
+            return;
+        struct seat *seat = container_of(item, struct seat, used);
+        if (seat->waiting)
+            continue;
+        seat_free(r, seat);
+        r->seen.seats_dropped++;
+    }
+}
+
+static struct seat *seat_new(struct replay *r, const struct smb_share *s, const char *name)
+{
+    struct seat *seat = calloc(1, sizeof(*seat) + strlen(name) + 1);
+    if (!seat)
+        return NULL;
+    strcpy(seat->name, name);
+    seat->pipes = share_is_pipes(s);
+    seat->share = share_of(r, s);
+    if (!seat->share)
+        goto no_share;
+    if (hash_add(&r->seats, &seat->by_name, key(name)) < 0)
+        goto no_place;
+    list_add_tail(&r->used, &seat->used);
+    list_add_tail(&seat->share->seats, &seat->at_share);
+    r->seen.seats++;
+    if (make_caches(r, seat))
+        return seat;
+    seat_free(r, seat);
+    return NULL;
+no_place:
+    share_settle(r, seat->share);
+no_share:
+    free(seat);
+    return NULL;
+}
+
+static struct seat *seat_of(struct replay *r, const struct smb_share *s)
+{
+    char name[1024];
+    snprintf(name, sizeof(name), "%s %s %" PRIx64 " %s", s->client, s->server, s->session_id,
+             s->name);
+    for (struct hash_node *n = hash_first(&r->seats, key(name)); n; n = hash_next(n)) {
+        struct seat *found = container_of(n, struct seat, by_name);
+        if (strcmp(found->name, name) != 0)
+            continue;
+        list_del(&found->used);
+        list_add_tail(&r->used, &found->used);
+        return found;
+    }
+    if (r->seats.count >= REPLAY_SEATS_MAX)
+        make_room(r);
+    if (r->seats.count >= REPLAY_SEATS_MAX) { /* operations of all of them wait */
+        window_flush(r->window);
+        make_room(r);
+    }
+    return seat_new(r, s, name);
+}
+
+/* ---- operations ---- */
+
+static void add_seen(struct effort *to, const struct operation *o)
+{
+    for (unsigned i = 0; i < SMB2_COMMANDS; i++)
+        to->requests[i] += o->requests[i];
+    to->messages += o->messages;
+    to->round_trips += o->round_trips;
+    to->waited_ns += o->waited_ns;
+}
+
+static void changed(struct replay *r, struct known_share *share, const struct scene *s)
+{
+    struct list *item;
+    if (!s->subject->known || s->op->changes_elsewhere)
+        share->blind_since = s->now;
+    list_for_each(item, &share->seats)
+    {
+        struct seat *seat = container_of(item, struct seat, at_share);
+        for (size_t i = 0; i < r->account_count; i++)
+            engine_changed(seat->caches[i], s);
+    }
+}
+
+static struct subject subject_at(const struct seat *seat, const struct operation *o)
+{
+    struct subject s;
+    if (seat->pipes || subject_init(&s, o) < 0)
+        s = (struct subject){0};
+    return s;
+}
+
+static void begins(void *user, void *tag, const struct operation *o, uint64_t now)
+{
+    struct replay *r = user;
+    struct seat *seat = tag;
+    struct subject subject = subject_at(seat, o);
+    struct scene s = {
+        .op = o, .subject = &subject, .world = r->world, .share = seat->share->number, .now = now};
+    s.appeared = world_learn(r->world, s.share, o, &subject);
+    if (o->changes)
+        changed(r, seat->share, &s);
+    s.blind_since = seat->share->blind_since;
+    for (size_t i = 0; i < r->account_count; i++)
+        engine_play(seat->caches[i], r->accounts[i], &s);
+    subject_done(&subject);
+}
+
+static void ends(void *user, void *tag, const struct operation *o, uint64_t now)
+{
+    struct replay *r = user;
+    struct seat *seat = tag;
+    struct subject subject = subject_at(seat, o);
+    changed(r, seat->share, &(struct scene){.op = o, .subject = &subject, .now = now});
+    subject_done(&subject);
+}
+
+static void gone(void *user, void *tag)
+{
+    struct seat *seat = tag;
+    seat->waiting--;
+}
+
+int replay_operation(struct replay *r, const struct operation *o)
+{
+    if (!o->share)
+        return 0; /* nothing that a share's caches could know of */
+    struct seat *seat = seat_of(r, o->share);
+    int code = seat ? 0 : -ENOMEM;
+    if (code == 0) {
+        seat->waiting++;
+        code = window_add(r->window, o, seat);
+        if (code < 0)
+            seat->waiting--;
+    }
+    if (code < 0)
+        return code;
+    r->seen.operations[o->kind]++;
+    add_seen(&r->seen.all, o);
+    bool metadata = o->kind == OPERATION_LIST || o->kind == OPERATION_SEARCH ||
+                    o->kind == OPERATION_STAT || o->kind == OPERATION_MISS;
+    if (metadata && !o->served && !o->changes)
+        add_seen(&r->seen.metadata, o);
+    return 0;
+}
+
+void replay_finish(struct replay *r)
+{
+    window_flush(r->window);
+}
+
+/* ---- behaviours ---- */
+
+int replay_add(struct replay *r, const struct settings *settings, const struct account **ret)
+{
+    if (r->account_count == REPLAY_ACCOUNTS_MAX)
+        return -E2BIG;
+    struct account *a = calloc(1, sizeof(*a));
+    if (!a)
+        return -ENOMEM;
+    a->settings = *settings;
+    int code = observe_new(&(struct observe_options){0}, &a->observe, NULL);
+    if (code < 0) {
+        free(a);
+        return code;
+    }
+    r->accounts[r->account_count++] = a;
+    *ret = a;
+    return 0;
+}
+
+const struct replay_seen *replay_seen(const struct replay *r)
+{
+    return &r->seen;
+}
+
+void replay_predicted(const struct replay *r, const struct account *a, struct effort *ret)
+{
+    const struct effort *m = r->seen.metadata.round_trips ? &r->seen.metadata : &r->seen.all;
+    *ret = a->kept;
+    effort_add(ret, &a->charged);
+    if (m->round_trips)
+        ret->waited_ns += (uint64_t)((double)m->waited_ns / (double)m->round_trips *
+                                     (double)a->charged.round_trips);
+}
+
+struct replay *replay_new(void)
+{
+    struct replay *r = calloc(1, sizeof(*r));
+    if (!r)
+        return NULL;
+    list_init(&r->used);
+    r->world = world_new();
+    r->window = window_new(
+        &(struct window_events){.begins = begins, .ends = ends, .gone = gone, .user = r});
+    return r->world && r->window ? r : replay_free(r);
+}
+
+struct replay *replay_free(struct replay *r)
+{
+    if (!r)
+        return NULL;
+    window_free(r->window);
+    while (!list_empty(&r->used))
+        seat_free(r, container_of(r->used.next, struct seat, used));
+    hash_done(&r->seats);
+    hash_done(&r->shares);
+    for (size_t i = 0; i < r->account_count; i++) {
+        observe_free(r->accounts[i]->observe);
+        free(r->accounts[i]);
+    }
+    world_free(r->world);
+    free(r);
+    return NULL;
+}

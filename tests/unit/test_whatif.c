@@ -1,0 +1,945 @@
+/*
+ * What-if and sweep on operations made by hand: what is answered, what is asked and at what price,
+ * and what is never claimed. Real captures are tests/interop's matter.
+ */
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/clock.h"
+#include "base/ntstatus.h"
+#include "capture/sweep.h"
+#include "capture/whatif.h"
+#include "capture/window.h"
+
+#define S  NS_PER_SEC
+#define MS (S / 1000)
+
+/* One client's share, its clock, and the questions that are asked of what it does. */
+struct film {
+    struct replay *replay;
+    struct whatif *whatif;
+    struct smb_share share;
+    uint64_t now;
+};
+
+static void begin(struct film *f, const char *spec)
+{
+    *f = (struct film){.replay = replay_new(),
+                       .share = {.server = "192.0.2.1:445",
+                                 .name = "\\\\srv\\data",
+                                 .client = "192.0.2.9",
+                                 .session_id = 0x11},
+                       .now = 1000 * S};
+    assert_non_null(f->replay);
+    assert_int_equal(whatif_new(f->replay, spec, &f->whatif, NULL), 0);
+}
+
+static struct whatif_result end(struct film *f)
+{
+    struct whatif_result r;
+    replay_finish(f->replay);
+    whatif_result(f->whatif, &r);
+    f->whatif = whatif_free(f->whatif);
+    f->replay = replay_free(f->replay);
+    return r;
+}
+
+/* ---- operations ---- */
+
+static struct operation operation(struct film *f, enum operation_kind kind, const char *path)
+{
+    return (struct operation){.kind = kind,
+                              .share = &f->share,
+                              .path = path,
+                              .desired_access = FILE_READ_ATTRIBUTES,
+                              .disposition = FILE_OPEN};
+}
+
+/* One request and its response, a round trip of a millisecond. */
+static void request(struct operation *o, unsigned command, unsigned n)
+{
+    o->requests[command] += n;
+    o->messages += 2 * n;
+    o->round_trips += n;
+    o->waited_ns += n * MS;
+}
+
+static void play(struct film *f, struct operation *o)
+{
+    if (!o->begin_ns)
+        o->begin_ns = f->now;
+    if (!o->end_ns)
+        o->end_ns = o->begin_ns + o->waited_ns;
+    assert_int_equal(replay_operation(f->replay, o), 0);
+    f->now += 10 * MS;
+}
+
+static struct operation_name entry(const char *name)
+{
+    return (struct operation_name){
+        .name = name, .len = strlen(name), .wire_bytes = 120, .attr = {.size = 1}};
+}
+
+static struct operation listing(struct film *f, const char *dir, const struct operation_name *names,
+                                size_t count)
+{
+    struct operation o = operation(f, OPERATION_LIST, dir);
+    o.is_directory = o.complete = true;
+    o.pattern = "*";
+    o.names = names;
+    o.name_count = count;
+    for (size_t i = 0; i < count; i++)
+        o.listing_bytes += names[i].wire_bytes;
+    request(&o, SMB2_CREATE, 1);
+    request(&o, SMB2_QUERY_DIRECTORY, 2);
+    request(&o, SMB2_CLOSE, 1);
+    return o;
+}
+
+static void list(struct film *f, const char *dir)
+{
+    const struct operation_name names[] = {entry("a"), entry("b")};
+    struct operation o = listing(f, dir, names, 2);
+    play(f, &o);
+}
+
+static void search(struct film *f, const char *dir, const char *name, bool found)
+{
+    const struct operation_name names[] = {entry(name)};
+    struct operation o = operation(f, OPERATION_SEARCH, dir);
+    o.is_directory = o.complete = true;
+    o.pattern = name;
+    o.search_found = found;
+    o.names = names;
+    o.name_count = found;
+    request(&o, SMB2_CREATE, 1);
+    request(&o, SMB2_QUERY_DIRECTORY, found ? 2 : 1);
+    request(&o, SMB2_CLOSE, 1);
+    play(f, &o);
+}
+
+static void stat_path(struct film *f, const char *path)
+{
+    struct operation o = operation(f, OPERATION_STAT, path);
+    o.attr_known = true;
+    o.is_directory = !*path;
+    o.attr.size = 1;
+    request(&o, SMB2_CREATE, 1);
+    request(&o, SMB2_QUERY_INFO, 1);
+    request(&o, SMB2_CLOSE, 1);
+    play(f, &o);
+}
+
+static void miss(struct film *f, const char *path, uint32_t access)
+{
+    struct operation o = operation(f, OPERATION_MISS, path);
+    o.status = STATUS_OBJECT_NAME_NOT_FOUND;
+    o.desired_access = access;
+    request(&o, SMB2_CREATE, 1);
+    play(f, &o);
+}
+
+static struct operation writing(struct film *f, const char *path)
+{
+    struct operation o = operation(f, OPERATION_DATA, path);
+    o.served = o.changes = true;
+    o.disposition = FILE_OVERWRITE_IF;
+    request(&o, SMB2_CREATE, 1);
+    request(&o, SMB2_WRITE, 1);
+    request(&o, SMB2_CLOSE, 1);
+    return o;
+}
+
+static void write_path(struct film *f, const char *path)
+{
+    struct operation o = writing(f, path);
+    play(f, &o);
+}
+
+/* What was avoidable, what was asked in the profile's own way, and what was left add up. */
+static uint64_t avoidable(const struct whatif_result *r)
+{
+    uint64_t sum = 0;
+    for (int i = 0; i < OBSERVE_CACHES; i++)
+        sum += r->avoidable[i].requests;
+    return sum;
+}
+
+static void asks(const struct whatif_result *r, unsigned creates, unsigned queries, unsigned infos)
+{
+    assert_int_equal(r->predicted.requests[SMB2_CREATE], creates);
+    assert_int_equal(r->predicted.requests[SMB2_QUERY_DIRECTORY], queries);
+    assert_int_equal(r->predicted.requests[SMB2_QUERY_INFO], infos);
+}
+
+static void same_as_seen(const struct whatif_result *r)
+{
+    assert_memory_equal(&r->predicted, &r->seen, sizeof(r->seen));
+    assert_int_equal(avoidable(r), 0);
+}
+
+/* ---- listings ---- */
+
+static void a_listing_repeated_within_its_lifetime_is_avoidable(void **state)
+{
+    struct film f;
+    begin(&f, "23h2");
+    list(&f, "d");
+    list(&f, "d");
+    list(&f, "e");
+    f.now += 10 * S;
+    list(&f, "d");
+    struct whatif_result r = end(&f);
+    assert_int_equal(r.operations[OPERATION_LIST].seen, 4);
+    assert_int_equal(r.operations[OPERATION_LIST].avoidable, 1);
+    assert_int_equal(r.avoidable[OBSERVE_DIR].requests, 4);
+    assert_int_equal(r.seen.messages, 32);
+    assert_int_equal(r.predicted.messages, 24);
+    assert_int_equal(r.predicted.round_trips, 12);
+    assert_int_equal(r.predicted.waited_ns, 12 * MS);
+    asks(&r, 3, 6, 0);
+}
+
+static void a_profile_without_a_directory_cache_claims_nothing_for_listings(void **state)
+{
+    struct film f;
+    begin(&f, "25h2");
+    for (int i = 0; i < 10; i++)
+        list(&f, "d");
+    struct whatif_result r = end(&f);
+    same_as_seen(&r);
+}
+
+static void searches_in_one_directory_become_one_listing(void **state)
+{
+    struct film f;
+    begin(&f, "23h2");
+    search(&f, "d", "a", true);
+    search(&f, "d", "b", true);
+    search(&f, "d", "x", false);
+    search(&f, "d", "a", true);
+    struct whatif_result r = end(&f);
+    asks(&r, 1, 2, 0);
+    assert_int_equal(r.predicted.messages, 8);
+    assert_int_equal(r.operations[OPERATION_SEARCH].avoidable, 3);
+    assert_int_equal(r.avoidable[OBSERVE_DIR].requests, 4 + 3 + 4);
+    assert_int_equal(r.revealed, 1); /* b: a was known when it was listed */
+    assert_int_equal(r.contradicted, 0);
+}
+
+static void a_component_that_turns_up_on_the_way_was_listed_too(void **state)
+{
+    struct film f;
+    begin(&f, "23h2");
+    search(&f, "", "d", true);
+    search(&f, "e/f", "a", true); /* the root's listing must have had e */
+    search(&f, "", "e", true);
+    struct whatif_result r = end(&f);
+    assert_int_equal(r.operations[OPERATION_SEARCH].avoidable, 1);
+    assert_int_equal(r.predicted.requests[SMB2_CREATE], 2);
+    assert_int_equal(r.contradicted, 0);
+}
+
+static void a_whole_listing_is_taken_at_its_word(void **state)
+{
+    struct film f;
+    begin(&f, "23h2");
+    list(&f, "d"); /* a and b */
+    search(&f, "d", "c", true);
+    struct whatif_result r = end(&f);
+    assert_int_equal(r.operations[OPERATION_SEARCH].avoidable, 0);
+    assert_int_equal(r.contradicted, 1);
+    assert_int_equal(r.predicted.requests[SMB2_CREATE], 2);
+}
+
+static void a_name_that_was_missing_before_it_was_there_was_not_listed(void **state)
+{
+    struct film f;
+    begin(&f, "23h2");
+    search(&f, "d", "a", true);
+    search(&f, "d", "x", false);
+    search(&f, "d", "x", true); /* came about unseen: the client would have been wrong */
+    search(&f, "d", "x", true); /* a new listing */
+    search(&f, "d", "x", true);
+    struct whatif_result r = end(&f);
+    assert_int_equal(r.operations[OPERATION_SEARCH].avoidable, 2);
+    assert_int_equal(r.contradicted, 1);
+    assert_int_equal(r.revealed, 0);
+}
+
+static void a_name_that_vanished_unseen_is_asked_for(void **state)
+{
+    struct film f;
+    begin(&f, "23h2");
+    list(&f, "d");
+    search(&f, "d", "a", false);
+    struct whatif_result r = end(&f);
+    assert_int_equal(r.operations[OPERATION_SEARCH].avoidable, 0);
+    assert_int_equal(r.contradicted, 1);
+}
+
+static void after_a_rename_to_somewhere_no_older_listing_is_added_to(void **state)
+{
+    struct film f;
+    begin(&f, "23h2");
+    search(&f, "d", "a", true);
+    struct operation o = writing(&f, "elsewhere/file");
+    o.changes_elsewhere = true;
+    play(&f, &o);
+    search(&f, "d", "b", true);
+    struct whatif_result r = end(&f);
+    assert_int_equal(r.operations[OPERATION_SEARCH].avoidable, 0);
+    assert_int_equal(r.contradicted, 1);
+    assert_int_equal(r.revealed, 0);
+}
+
+static void a_listing_that_grows_too_large_was_so_from_the_first(void **state)
+{
+    struct film f;
+    char name[16];
+    begin(&f, "23h2:DirectoryCacheEntrySizeMax=1200"); /* ten entries of 120 bytes */
+    for (int i = 0; i < 20; i++) {
+        snprintf(name, sizeof(name), "name%04d", i);
+        search(&f, "d", name, true);
+    }
+    struct whatif_result r = end(&f);
+    /* one listing, nine answers, then each by its path */
+    assert_int_equal(r.operations[OPERATION_SEARCH].avoidable, 9);
+    asks(&r, 1 + 10, 2, 10);
+}
+
+static void a_large_directory_costs_as_much_a_name_as_a_small_one(void **state)
+{
+    struct film f;
+    char name[16];
+    begin(&f, "23h2:DirectoryCacheEntrySizeMax=4294967295,DirectoryCacheLifetime=10000,"
+              "FileInfoCacheLifetime=10000");
+    clock_t from = clock();
+    for (int i = 0; i < 60000; i++) {
+        snprintf(name, sizeof(name), "name%06d", i);
+        search(&f, "d", name, true);
+    }
+    struct whatif_result r = end(&f);
+    assert_int_equal(r.revealed, 59999);
+    assert_int_equal(r.predicted.requests[SMB2_CREATE], 1);
+    assert_true((clock() - from) / CLOCKS_PER_SEC < 20); /* a copy each would take minutes */
+}
+
+static void a_directory_seen_listed_costs_the_queries_that_it_took(void **state)
+{
+    struct film f;
+    const struct operation_name names[] = {entry("a"), entry("b")};
+    begin(&f, "23h2");
+    struct operation o = listing(&f, "d", names, 2);
+    request(&o, SMB2_QUERY_DIRECTORY, 5); /* seven in all */
+    play(&f, &o);
+    f.now += 20 * S;
+    search(&f, "d", "a", true);
+    struct whatif_result r = end(&f);
+    asks(&r, 2, 14, 0);
+}
+
+/* ---- names that are missing ---- */
+
+static void missing_names_are_answered_by_the_listing_and_by_the_not_found_cache(void **state)
+{
+    struct film f;
+    begin(&f, "23h2");
+    list(&f, "d");
+    miss(&f, "d/x", FILE_READ_DATA);
+    struct whatif_result r = end(&f);
+    assert_int_equal(r.avoidable[OBSERVE_DIR].requests, 1 + 0);
+
+    begin(&f, "25h2");
+    miss(&f, "d/x", FILE_READ_DATA);
+    miss(&f, "d/x", FILE_READ_DATA);
+    f.now += 5 * S;
+    miss(&f, "d/x", FILE_READ_DATA);
+    r = end(&f);
+    assert_int_equal(r.avoidable[OBSERVE_NOTFOUND].requests, 1);
+    asks(&r, 2, 0, 0);
+}
+
+static void an_open_of_a_missing_name_lists_nothing(void **state)
+{
+    struct film f;
+    begin(&f, "23h2");
+    miss(&f, "d/x", FILE_READ_DATA);
+    struct whatif_result r = end(&f);
+    same_as_seen(&r);
+    begin(&f, "23h2");
+    miss(&f, "d/x", FILE_READ_ATTRIBUTES); /* a look-up does */
+    r = end(&f);
+    asks(&r, 1, 2, 0);
+}
+
+static void a_missing_directory_on_the_way_costs_one_create(void **state)
+{
+    struct film f;
+    begin(&f, "23h2");
+    struct operation o = operation(&f, OPERATION_MISS, "no/such/thing");
+    o.status = STATUS_OBJECT_PATH_NOT_FOUND;
+    request(&o, SMB2_CREATE, 1);
+    play(&f, &o);
+    struct whatif_result r = end(&f);
+    same_as_seen(&r);
+    begin(&f, "23h2");
+    list(&f, ""); /* has no `no` */
+    play(&f, &(struct operation){.kind = OPERATION_MISS,
+                                 .share = &f.share,
+                                 .path = "no/such/thing",
+                                 .disposition = FILE_OPEN,
+                                 .status = STATUS_OBJECT_PATH_NOT_FOUND,
+                                 .requests[SMB2_CREATE] = 1,
+                                 .messages = 2,
+                                 .round_trips = 1});
+    r = end(&f);
+    assert_int_equal(r.avoidable[OBSERVE_DIR].operations, 1);
+}
+
+/* ---- attributes ---- */
+
+static void attributes_of_a_known_file_are_answered_by_the_file_info_cache(void **state)
+{
+    struct film f;
+    begin(&f, "25h2");
+    search(&f, "d", "a", true);
+    stat_path(&f, "d/a");
+    f.now += 10 * S;
+    stat_path(&f, "d/a");
+    struct whatif_result r = end(&f);
+    assert_int_equal(r.operations[OPERATION_STAT].avoidable, 1);
+    assert_int_equal(r.avoidable[OBSERVE_INFO].requests, 3);
+    asks(&r, 2, 2, 1);
+}
+
+static void attributes_of_an_unknown_file_are_a_look_up(void **state)
+{
+    struct film f;
+    begin(&f, "25h2");
+    stat_path(&f, "d/a");
+    struct whatif_result r = end(&f);
+    asks(&r, 1, 2, 0); /* a search for the name */
+    begin(&f, "off");
+    stat_path(&f, "d/a");
+    r = end(&f);
+    same_as_seen(&r);
+}
+
+static void the_roots_own_attributes_are_asked_by_its_path(void **state)
+{
+    struct film f;
+    begin(&f, "23h2");
+    stat_path(&f, "");
+    stat_path(&f, "");
+    struct whatif_result r = end(&f);
+    assert_int_equal(r.operations[OPERATION_STAT].avoidable, 1);
+    asks(&r, 1, 0, 1);
+}
+
+/* ---- never avoidable ---- */
+
+static void what_served_data_a_lease_or_a_lock_is_kept(void **state)
+{
+    struct film f;
+    const struct operation_name names[] = {entry("a"), entry("b")};
+    begin(&f, "23h2");
+    for (int i = 0; i < 3; i++) {
+        struct operation leased = listing(&f, "d", names, 2), notified = leased;
+        leased.lease_granted = true;
+        play(&f, &leased);
+        notified.served = true;
+        request(&notified, SMB2_CHANGE_NOTIFY, 1);
+        play(&f, &notified);
+        struct operation data = operation(&f, OPERATION_DATA, "d/a");
+        data.served = data.attr_known = true;
+        request(&data, SMB2_CREATE, 1);
+        request(&data, SMB2_READ, 1);
+        request(&data, SMB2_CLOSE, 1);
+        play(&f, &data);
+    }
+    struct whatif_result r = end(&f);
+    same_as_seen(&r);
+}
+
+static void what_they_brought_is_believed_all_the_same(void **state)
+{
+    struct film f;
+    const struct operation_name names[] = {entry("a"), entry("b")};
+    begin(&f, "23h2");
+    struct operation leased = listing(&f, "d", names, 2);
+    leased.lease_granted = true;
+    play(&f, &leased);
+    list(&f, "d");
+    search(&f, "d", "x", false);
+    struct whatif_result r = end(&f);
+    assert_int_equal(r.avoidable[OBSERVE_DIR].operations, 2);
+    assert_int_equal(r.contradicted, 0);
+}
+
+static void streams_patterns_and_pipes_are_kept(void **state)
+{
+    struct film f;
+    begin(&f, "23h2");
+    list(&f, "d");
+    for (int i = 0; i < 2; i++) {
+        search(&f, "d", "*.py", true);
+        miss(&f, "d/a:Zone.Identifier", FILE_READ_ATTRIBUTES);
+        miss(&f, "d/../d/x", FILE_READ_ATTRIBUTES);
+        struct operation unknown = operation(&f, OPERATION_LIST, NULL);
+        request(&unknown, SMB2_QUERY_DIRECTORY, 2);
+        play(&f, &unknown);
+    }
+    f.share.name = "\\\\srv\\IPC$";
+    miss(&f, "srvsvc", FILE_READ_ATTRIBUTES);
+    miss(&f, "srvsvc", FILE_READ_ATTRIBUTES);
+    struct whatif_result r = end(&f);
+    same_as_seen(&r);
+}
+
+/* ---- changes ---- */
+
+static void a_change_by_another_client_counts_for_all(void **state)
+{
+    struct film f;
+    begin(&f, "23h2");
+    list(&f, "d");
+    miss(&f, "d/x", FILE_READ_ATTRIBUTES); /* answered */
+    f.share.client = "192.0.2.10";
+    f.share.session_id = 0x22;
+    write_path(&f, "d/y");
+    f.share.client = "192.0.2.9";
+    f.share.session_id = 0x11;
+    list(&f, "d"); /* asked */
+    list(&f, "d"); /* answered */
+    struct whatif_result r = end(&f);
+    assert_int_equal(r.avoidable[OBSERVE_DIR].operations, 2);
+    assert_int_equal(r.operations[OPERATION_LIST].avoidable, 1);
+    assert_int_equal(r.predicted.requests[SMB2_WRITE], 1);
+}
+
+static void a_change_counts_when_it_begins_and_when_it_ends(void **state)
+{
+    struct film f;
+    begin(&f, "23h2");
+    uint64_t from = f.now;
+    list(&f, "d");
+    struct operation o = writing(&f, "d/y");
+    o.begin_ns = from + 100 * MS;
+    o.end_ns = from + 300 * MS;
+    f.now = from + 200 * MS;
+    list(&f, "d"); /* asked: changed since */
+    f.now = from + 250 * MS;
+    list(&f, "d"); /* answered */
+    play(&f, &o);  /* ends here, and so comes here */
+    f.now = from + 400 * MS;
+    list(&f, "d"); /* asked */
+    struct whatif_result r = end(&f);
+    assert_int_equal(r.operations[OPERATION_LIST].avoidable, 1);
+}
+
+static void writing_data_leaves_the_names_alone(void **state)
+{
+    struct film f;
+    begin(&f, "23h2:FileInfoCacheLifetime=10");
+    list(&f, "d");
+    search(&f, "d", "a", true); /* d/a is known from here */
+    struct operation o = writing(&f, "d/a");
+    o.disposition = FILE_OPEN;
+    play(&f, &o);
+    search(&f, "d", "x", false); /* by the listing */
+    stat_path(&f, "d/a");        /* asked: its size may be another */
+    struct whatif_result r = end(&f);
+    assert_int_equal(r.operations[OPERATION_SEARCH].avoidable, 2);
+    assert_int_equal(r.operations[OPERATION_STAT].avoidable, 0);
+}
+
+/* ---- who shares what ---- */
+
+static void sessions_share_no_belief_and_connections_of_one_do(void **state)
+{
+    struct film f;
+    begin(&f, "23h2");
+    list(&f, "d");
+    f.share.session_id = 0x22;
+    list(&f, "d"); /* asked */
+    f.share.session_id = 0x11;
+    f.share.tree_id = 5; /* connected anew, the same session */
+    list(&f, "d");       /* answered */
+    f.share.name = "\\\\srv\\other";
+    list(&f, "d"); /* asked */
+    struct whatif_result r = end(&f);
+    assert_int_equal(r.operations[OPERATION_LIST].avoidable, 1);
+}
+
+static void more_sessions_than_are_kept_begin_anew(void **state)
+{
+    struct film f;
+    begin(&f, "23h2");
+    for (int turn = 0; turn < 2; turn++) {
+        for (int i = 0; i < REPLAY_SEATS_MAX + 10; i++) {
+            f.share.session_id = 0x100 + (uint64_t)i;
+            list(&f, "d");
+        }
+    }
+    replay_finish(f.replay);
+    assert_true(replay_seen(f.replay)->seats_dropped >= 10);
+    struct whatif_result r = end(&f);
+    assert_int_equal(r.seen.requests[SMB2_CREATE], 2 * (REPLAY_SEATS_MAX + 10));
+    assert_int_equal(effort_requests(&r.predicted) + avoidable(&r), effort_requests(&r.seen));
+}
+
+/* ---- the price ---- */
+
+static void compounds_cost_a_round_trip_and_their_requests(void **state)
+{
+    struct film f;
+    begin(&f, "larder:DirectoryCache=off");
+    search(&f, "d", "x", false); /* CREATE + QUERY_INFO + CLOSE, all sent */
+    list(&f, "d");               /* as it was asked, in one round trip */
+    struct whatif_result r = end(&f);
+    asks(&r, 2, 2, 1);
+    assert_int_equal(r.predicted.round_trips, 2);
+    assert_int_equal(r.predicted.waited_ns, 2 * MS);
+}
+
+static void probes_lead_to_a_guess_and_a_large_directory_is_given_up(void **state)
+{
+    struct film f;
+    struct operation_name names[200];
+    for (int i = 0; i < 200; i++)
+        names[i] = (struct operation_name){.name = "n", .len = 1, .wire_bytes = 1000};
+    begin(&f, "larder");
+    struct operation o = listing(&f, "d", names, 200);
+    play(&f, &o);
+    f.share.session_id = 0x22;   /* somebody else, who has not seen that */
+    search(&f, "d", "x", false); /* by its path */
+    search(&f, "d", "y", false); /* a guess, which is not enough, and by its path */
+    search(&f, "d", "z", false); /* by its path */
+    struct whatif_result r = end(&f);
+    asks(&r, 1 + 1 + 2 + 1, 2 + 2, 3);
+    assert_int_equal(r.cache[OBSERVE_DIR].hits, 0);
+}
+
+static void charged_round_trips_cost_the_mean_of_what_was_seen(void **state)
+{
+    struct film f;
+    begin(&f, "23h2");
+    search(&f, "d", "a", true); /* 4 round trips of 1 ms */
+    struct operation o = operation(&f, OPERATION_DATA, "d/a");
+    o.served = o.attr_known = true;
+    request(&o, SMB2_READ, 1);
+    o.waited_ns = 500 * MS; /* data does not count for the mean */
+    play(&f, &o);
+    struct whatif_result r = end(&f);
+    assert_int_equal(r.predicted.round_trips, 5);
+    assert_int_equal(r.predicted.waited_ns, 504 * MS);
+}
+
+/* ---- order ---- */
+
+struct heard {
+    uint64_t last;
+    unsigned begun, ended, gone;
+};
+
+static void hear_begin(void *user, void *tag, const struct operation *o, uint64_t now)
+{
+    struct heard *h = user;
+    assert_true(now >= h->last);
+    h->last = now;
+    h->begun++;
+    assert_string_equal(o->path, tag);
+    assert_true(o->name_count == 0 || memcmp(o->names[0].name, "entry", 5) == 0);
+}
+
+static void hear_end(void *user, void *tag, const struct operation *o, uint64_t now)
+{
+    struct heard *h = user;
+    assert_true(now >= h->last && now >= o->end_ns);
+    h->last = now;
+    h->ended++;
+}
+
+static void hear_gone(void *user, void *tag)
+{
+    ((struct heard *)user)->gone++;
+}
+
+static void operations_come_out_in_order_of_their_beginning(void **state)
+{
+    struct heard h = {0};
+    struct window *w = window_new(&(struct window_events){
+        .begins = hear_begin, .ends = hear_end, .gone = hear_gone, .user = &h});
+    uint64_t x = 1;
+    for (int i = 0; i < 20000; i++) {
+        char path[] = "path", name[] = "entry";
+        const struct operation_name names[] = {{.name = name, .len = 5}};
+        x = x * 6364136223846793005u + 1442695040888963407u;
+        struct operation o = {.path = path,
+                              .names = names,
+                              .name_count = i % 3 == 0,
+                              .changes = i % 5 == 0,
+                              .begin_ns = 1000 + (uint64_t)i * 10 - (x >> 60),
+                              .end_ns = 1000 + (uint64_t)i * 10 + (x >> 55)};
+        assert_int_equal(window_add(w, &o, "path"), 0);
+        path[0] = name[0] = '!'; /* it has a copy */
+    }
+    assert_true(h.begun >= 20000 - WINDOW_OPERATIONS && h.begun < 20000);
+    window_flush(w);
+    assert_int_equal(h.begun, 20000);
+    assert_int_equal(h.ended, 4000);
+    assert_int_equal(h.gone, 20000);
+    window_free(w);
+}
+
+static void listings_that_fill_the_window_go_through_it_at_once(void **state)
+{
+    struct heard h = {0};
+    struct window *w = window_new(&(struct window_events){
+        .begins = hear_begin, .ends = hear_end, .gone = hear_gone, .user = &h});
+    size_t n = WINDOW_BYTES / sizeof(struct operation_name) + 1;
+    struct operation_name *names = calloc(n, sizeof(*names));
+    for (size_t i = 0; i < n; i++)
+        names[i] = (struct operation_name){.name = "entry", .len = 5};
+    struct operation o = {.path = "path", .names = names, .name_count = n};
+    assert_int_equal(window_add(w, &o, "path"), 0);
+    assert_int_equal(h.gone, 1);
+    o.name_count = 0;
+    assert_int_equal(window_add(w, &o, "path"), 0);
+    assert_int_equal(h.gone, 1);
+    window_free(w);
+    assert_int_equal(h.gone, 2);
+    free(names);
+}
+
+/* ---- the world ---- */
+
+static void the_world_forgets_what_it_has_not_heard_of_for_the_longest_time(void **state)
+{
+    struct film f;
+    begin(&f, "23h2:DirectoryCacheEntriesMax=1");
+    char dir[16], name[16];
+    search(&f, "first", "a", true);
+    for (int i = 0; i < 40; i++) {
+        snprintf(dir, sizeof(dir), "dir%d", i);
+        for (int j = 0; j < 4000; j++) {
+            snprintf(name, sizeof(name), "n%d", j);
+            search(&f, dir, name, true);
+        }
+    }
+    struct whatif_result r = end(&f);
+    assert_int_equal(r.operations[OPERATION_SEARCH].seen, 160001);
+    assert_true(r.predicted.requests[SMB2_CREATE] >= 41);
+}
+
+/* ---- specs and output ---- */
+
+static void a_spec_is_a_profile_with_settings(void **state)
+{
+    struct settings s;
+    struct error err;
+    assert_int_equal(whatif_settings("25H2:directorycache=on,DirectoryCacheLifetime=30", &s, NULL),
+                     0);
+    assert_true(s.directory_cache);
+    assert_int_equal(s.directory_cache_lifetime, 30);
+    assert_int_equal(whatif_settings("24h1", &s, &err), -ENOENT);
+    assert_int_equal(whatif_settings("23h2:NoSuchThing=1", &s, &err), -ENOENT);
+    assert_int_equal(whatif_settings("23h2:DirectoryCacheLifetime=-1", &s, &err), -EINVAL);
+    assert_int_equal(whatif_settings("23h2:DirectoryCacheLifetime", &s, &err), -EINVAL);
+    assert_int_equal(whatif_settings("23h2:=1", &s, &err), -EINVAL);
+    assert_int_equal(whatif_settings("23h2:", &s, &err), -EINVAL);
+    assert_int_equal(whatif_settings("", &s, &err), -ENOENT);
+    assert_int_equal(whatif_settings("23h2-and-so-on-for-longer-than-any-profile-is", &s, &err),
+                     -ENOENT);
+}
+
+static void the_json_has_the_figures_and_the_assumptions(void **state)
+{
+    struct film f;
+    begin(&f, "23h2:DirectoryCacheLifetime=20");
+    list(&f, "d");
+    list(&f, "d");
+    replay_finish(f.replay);
+    json_t *j = whatif_json(f.whatif);
+    assert_string_equal(json_string_value(json_object_get(j, "profile")), "23h2");
+    assert_string_equal(json_string_value(json_object_get(json_object_get(j, "overrides"),
+                                                          "DirectoryCacheLifetime")),
+                        "20");
+    assert_int_equal(json_object_size(json_object_get(j, "overrides")), 1);
+    json_t *saved = json_object_get(j, "saved"), *predicted = json_object_get(j, "predicted");
+    assert_int_equal(
+        json_integer_value(json_object_get(json_object_get(saved, "requests"), "QUERY_DIRECTORY")),
+        2);
+    assert_int_equal(json_integer_value(json_object_get(saved, "messages")), 8);
+    assert_int_equal(json_integer_value(json_object_get(predicted, "round_trips")), 4);
+    json_t *dir = json_object_get(json_object_get(j, "cache"), "dir");
+    assert_int_equal(json_integer_value(json_object_get(dir, "hit")), 1);
+    assert_true(json_array_size(json_object_get(j, "assumptions")) >= 8);
+    json_decref(j);
+    end(&f);
+}
+
+/* ---- sweeps ---- */
+
+static void a_sweep_finds_the_least_value_that_is_enough(void **state)
+{
+    struct film f;
+    struct sweep *entries, *lifetime;
+    struct sweep_result r;
+    struct settings base;
+    char dir[16];
+    begin(&f, "23h2");
+    assert_int_equal(settings_profile("23h2", &base, NULL), 0);
+    assert_int_equal(sweep_new(f.replay, "directorycacheentriesmax", &base, &entries, NULL), 0);
+    assert_int_equal(sweep_new(f.replay, "DirectoryCacheLifetime", &base, &lifetime, NULL), 0);
+    for (int turn = 0; turn < 50; turn++) {
+        for (int i = 0; i < 20; i++) { /* twenty directories in rotation, 3 s a turn */
+            snprintf(dir, sizeof(dir), "d%d", i);
+            list(&f, dir);
+        }
+        f.now += 3 * S - 200 * MS;
+    }
+    replay_finish(f.replay);
+    sweep_result(entries, &r);
+    assert_string_equal(r.setting, "DirectoryCacheEntriesMax");
+    assert_int_equal(r.present, 16);
+    assert_int_equal(r.enough, 32);
+    assert_int_equal(r.point[0].value, 1);
+    assert_int_equal(r.point[0].hits, 0);
+    assert_int_equal(r.point[r.count - 1].value, 65536);
+    assert_true(r.most > 0 && r.point[r.count - 1].hits == r.most);
+    assert_true(r.point[3].evicted > 0 && r.point[r.count - 1].evicted == 0);
+    for (size_t i = 1; i < r.count; i++)
+        assert_true(r.point[i - 1].predicted.messages >= r.point[i].predicted.messages);
+    json_t *j = sweep_json(entries);
+    assert_int_equal(json_integer_value(json_object_get(j, "enough")), 32);
+    assert_int_equal(json_array_size(json_object_get(j, "points")), r.count);
+    json_decref(j);
+    sweep_result(lifetime, &r); /* at 16 entries the rotation leaves little to be had */
+    assert_string_equal(r.unit, "s");
+    sweep_free(entries);
+    sweep_free(lifetime);
+    end(&f);
+}
+
+static void every_setting_can_be_swept_and_has_its_present_value_in_the_series(void **state)
+{
+    static const char *const names[] = {"DirectoryCacheEntriesMax",    "DirectoryCacheLifetime",
+                                        "FileInfoCacheEntriesMax",     "FileInfoCacheLifetime",
+                                        "FileNotFoundCacheEntriesMax", "FileNotFoundCacheLifetime"};
+    for (size_t n = 0; n < 6; n++) {
+        struct film f;
+        struct sweep *s;
+        struct sweep_result r;
+        struct settings base;
+        begin(&f, "larder");
+        assert_int_equal(settings_profile("larder", &base, NULL), 0);
+        assert_int_equal(settings_set(&base, names[n], "7", NULL), 0);
+        assert_int_equal(sweep_new(f.replay, names[n], &base, &s, NULL), 0);
+        for (int i = 0; i < 100; i++) {
+            stat_path(&f, "d/a");
+            miss(&f, "x/x", FILE_READ_ATTRIBUTES);
+            f.now += S;
+        }
+        replay_finish(f.replay);
+        sweep_result(s, &r);
+        bool there = false;
+        for (size_t i = 0; i < r.count; i++) {
+            there |= r.point[i].value == 7;
+            assert_true(i == 0 || r.point[i].value > r.point[i - 1].value);
+        }
+        assert_true(there);
+        assert_int_equal(r.present, 7);
+        sweep_free(s);
+        end(&f);
+    }
+}
+
+static void a_sweep_of_anything_else_is_refused(void **state)
+{
+    struct film f;
+    struct sweep *s;
+    struct settings base;
+    struct error err;
+    begin(&f, "23h2");
+    assert_int_equal(settings_profile("23h2", &base, NULL), 0);
+    assert_int_equal(sweep_new(f.replay, "CacheMemoryMax", &base, &s, &err), -ENOENT);
+    assert_non_null(strstr(err.text, "DirectoryCacheEntriesMax"));
+    end(&f);
+}
+
+static void nothing_to_be_had_is_said_so(void **state)
+{
+    struct film f;
+    struct sweep *s;
+    struct sweep_result r;
+    struct settings base;
+    begin(&f, "23h2");
+    assert_int_equal(settings_profile("23h2", &base, NULL), 0);
+    assert_int_equal(sweep_new(f.replay, "DirectoryCacheLifetime", &base, &s, NULL), 0);
+    list(&f, "d");
+    replay_finish(f.replay);
+    sweep_result(s, &r);
+    assert_int_equal(r.most, 0);
+    assert_int_equal(r.enough, 0);
+    json_t *j = sweep_json(s);
+    assert_true(json_is_null(json_object_get(j, "enough")));
+    json_decref(j);
+    sweep_free(s);
+    end(&f);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_listing_repeated_within_its_lifetime_is_avoidable),
+        cmocka_unit_test(a_profile_without_a_directory_cache_claims_nothing_for_listings),
+        cmocka_unit_test(searches_in_one_directory_become_one_listing),
+        cmocka_unit_test(a_component_that_turns_up_on_the_way_was_listed_too),
+        cmocka_unit_test(a_whole_listing_is_taken_at_its_word),
+        cmocka_unit_test(a_name_that_was_missing_before_it_was_there_was_not_listed),
+        cmocka_unit_test(a_name_that_vanished_unseen_is_asked_for),
+        cmocka_unit_test(after_a_rename_to_somewhere_no_older_listing_is_added_to),
+        cmocka_unit_test(a_listing_that_grows_too_large_was_so_from_the_first),
+        cmocka_unit_test(a_large_directory_costs_as_much_a_name_as_a_small_one),
+        cmocka_unit_test(a_directory_seen_listed_costs_the_queries_that_it_took),
+        cmocka_unit_test(missing_names_are_answered_by_the_listing_and_by_the_not_found_cache),
+        cmocka_unit_test(an_open_of_a_missing_name_lists_nothing),
+        cmocka_unit_test(a_missing_directory_on_the_way_costs_one_create),
+        cmocka_unit_test(attributes_of_a_known_file_are_answered_by_the_file_info_cache),
+        cmocka_unit_test(attributes_of_an_unknown_file_are_a_look_up),
+        cmocka_unit_test(the_roots_own_attributes_are_asked_by_its_path),
+        cmocka_unit_test(what_served_data_a_lease_or_a_lock_is_kept),
+        cmocka_unit_test(what_they_brought_is_believed_all_the_same),
+        cmocka_unit_test(streams_patterns_and_pipes_are_kept),
+        cmocka_unit_test(a_change_by_another_client_counts_for_all),
+        cmocka_unit_test(a_change_counts_when_it_begins_and_when_it_ends),
+        cmocka_unit_test(writing_data_leaves_the_names_alone),
+        cmocka_unit_test(sessions_share_no_belief_and_connections_of_one_do),
+        cmocka_unit_test(more_sessions_than_are_kept_begin_anew),
+        cmocka_unit_test(compounds_cost_a_round_trip_and_their_requests),
+        cmocka_unit_test(probes_lead_to_a_guess_and_a_large_directory_is_given_up),
+        cmocka_unit_test(charged_round_trips_cost_the_mean_of_what_was_seen),
+        cmocka_unit_test(operations_come_out_in_order_of_their_beginning),
+        cmocka_unit_test(listings_that_fill_the_window_go_through_it_at_once),
+        cmocka_unit_test(the_world_forgets_what_it_has_not_heard_of_for_the_longest_time),
+        cmocka_unit_test(a_spec_is_a_profile_with_settings),
+        cmocka_unit_test(the_json_has_the_figures_and_the_assumptions),
+        cmocka_unit_test(a_sweep_finds_the_least_value_that_is_enough),
+        cmocka_unit_test(every_setting_can_be_swept_and_has_its_present_value_in_the_series),
+        cmocka_unit_test(a_sweep_of_anything_else_is_refused),
+        cmocka_unit_test(nothing_to_be_had_is_said_so),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
