@@ -1,0 +1,182 @@
+/*
+ * Names that were asked for one by one, and asked for again.
+ *
+ * A question for one name is a CREATE that found nothing, an open for attributes only, or a search
+ * whose pattern is the name. What Windows' file-not-found cache would have answered counts against
+ * its lifetime and bound, opens for attributes against those of the file info cache. A search that
+ * finds its name is an enumeration (enumerations.c); here it only adds to what is said of the name.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "capture/parts.h"
+
+#define NAMES_MAX 50000
+#define PATH_SIZE 2048
+
+struct asked {
+    struct place place;
+    struct analysis_name sums; /* its names are filled in by finish */
+    uint64_t asked_ns, known_ns;
+};
+
+/* One question for one name. */
+struct question {
+    unsigned view;
+    const char *path;
+    size_t len;
+    const struct operation *o;
+};
+
+void names_init(struct analysis_state *s)
+{
+    places_init(&s->missing, sizeof(struct asked), NAMES_MAX);
+    places_init(&s->known, sizeof(struct asked), NAMES_MAX);
+}
+
+void names_done(struct analysis_state *s)
+{
+    places_done(&s->missing);
+    places_done(&s->known);
+}
+
+static bool repeated(struct analysis *a, const struct asked *n, const struct question *q,
+                     uint32_t lifetime)
+{
+    return n && n->known_ns && still_believed(n->asked_ns, n->known_ns, q->o->begin_ns, lifetime) &&
+           !changes_since(a->state->changes, q->view, q->path, q->len, n->asked_ns);
+}
+
+/* The name becomes the latest of its table. */
+static void remember(struct analysis *a, struct places *t, const struct question *q, bool repeat,
+                     bool missing)
+{
+    const struct operation *o = q->o;
+    struct asked *n = places_touch(t, q->view, q->path, q->len);
+    if (!n)
+        return;
+    n->sums.missing = missing;
+    n->sums.asks++;
+    n->sums.repeats += repeat;
+    n->sums.waited_ns += o->waited_ns;
+    n->sums.repeats_waited_ns += repeat ? o->waited_ns : 0;
+    n->asked_ns = o->begin_ns;
+    n->known_ns = o->end_ns;
+    a->names.waited_ns += o->waited_ns;
+    a->names.repeats_waited_ns += repeat ? o->waited_ns : 0;
+}
+
+static void add_missing(struct analysis *a, const struct question *q)
+{
+    struct analysis_state *s = a->state;
+    struct analysis_names *sums = &a->names;
+    struct asked *n = places_find(&s->missing, q->view, q->path, q->len);
+    bool repeat = repeated(a, n, q, s->settings.file_not_found_cache_lifetime);
+    sums->missing++;
+    sums->missing_repeats += repeat;
+    sums->missing_in_bound += repeat && places_within(&s->missing, &n->place,
+                                                      s->settings.file_not_found_cache_entries_max);
+    remember(a, &s->missing, q, repeat, true);
+}
+
+static void add_stat(struct analysis *a, const struct question *q)
+{
+    struct analysis_state *s = a->state;
+    struct analysis_names *sums = &a->names;
+    struct asked *n = places_find(&s->known, q->view, q->path, q->len);
+    bool repeat = !q->o->lease_granted && repeated(a, n, q, s->settings.file_info_cache_lifetime);
+    sums->stats++;
+    sums->stat_repeats += repeat;
+    sums->stat_in_bound +=
+        repeat && places_within(&s->known, &n->place, s->settings.file_info_cache_entries_max);
+    remember(a, &s->known, q, repeat, false);
+}
+
+/* The path of the one name that was searched for. */
+static size_t searched_path(const struct operation *o, char out[static PATH_SIZE])
+{
+    int len = snprintf(out, PATH_SIZE, "%s%s%s", o->path, *o->path ? "/" : "", o->pattern);
+    return len > 0 && len < PATH_SIZE ? (size_t)len : SIZE_MAX;
+}
+
+static void add_search(struct analysis *a, struct question q)
+{
+    char path[PATH_SIZE];
+    if (pattern_has_wildcard(q.o->pattern) || (q.len = searched_path(q.o, path)) == SIZE_MAX)
+        return;
+    q.path = path;
+    if (q.o->search_found) {
+        a->names.searches_found++;
+        const struct asked *n = places_find(&a->state->known, q.view, q.path, q.len);
+        bool repeat = repeated(a, n, &q, a->state->settings.directory_cache_lifetime);
+        remember(a, &a->state->known, &q, repeat, false);
+    } else if (q.o->complete) {
+        add_missing(a, &q);
+    }
+}
+
+void names_operation(struct analysis *a, const struct operation *o)
+{
+    struct question q = {shares_view(a->state->shares, o->share), o->path, 0, o};
+    if (!q.view || !q.path)
+        return;
+    q.len = strlen(q.path);
+    switch (o->kind) {
+    case OPERATION_MISS:
+        add_missing(a, &q);
+        break;
+    case OPERATION_STAT:
+        add_stat(a, &q);
+        break;
+    case OPERATION_SEARCH:
+        add_search(a, q);
+        break;
+    default:
+        break;
+    }
+}
+
+/* ---- the list ---- */
+
+static int by_repeats(const void *x, const void *y)
+{
+    const struct analysis_name *a = x, *b = y;
+    if (a->repeats != b->repeats)
+        return a->repeats < b->repeats ? 1 : -1;
+    if (a->asks != b->asks)
+        return a->asks < b->asks ? 1 : -1;
+    return strcmp(a->path, b->path);
+}
+
+static void list_all(struct analysis *a, const struct places *t)
+{
+    struct list *item;
+    list_for_each(item, &t->recent)
+    {
+        struct place *p = container_of(item, struct place, recent);
+        const struct view *v = shares_at(a->state->shares, p->share);
+        struct analysis_name *n = &a->name_list[a->name_count++];
+        *n = ((struct asked *)p)->sums;
+        n->client = v->client;
+        n->server = v->server;
+        n->share = v->name;
+        n->path = p->path;
+    }
+}
+
+int names_finish(struct analysis *a)
+{
+    const struct analysis_state *s = a->state;
+    a->names.missing_distinct = s->missing.added;
+    a->names.stat_distinct = s->known.added;
+    a->name_list =
+        calloc(s->missing.by_path.count + s->known.by_path.count + 1, sizeof(*a->name_list));
+    if (!a->name_list)
+        return -ENOMEM;
+    list_all(a, &s->missing);
+    list_all(a, &s->known);
+    qsort(a->name_list, a->name_count, sizeof(*a->name_list), by_repeats);
+    return 0;
+}
