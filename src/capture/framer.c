@@ -16,7 +16,6 @@
 enum {
     HEADER = 4,
     MAX_CONTROL = 1024,     /* the longest control message, a session request, has 68 bytes */
-    SCAN_WINDOW = 10,       /* header, magic, StructureSize */
     MAX_RECORDS = 24 << 20, /* bytes in unfinished records of all connections */
     MAX_SPARE = 8 << 20,
     FIRST_SIZE = 4096,
@@ -169,34 +168,50 @@ static size_t take_pass(struct framer *f, size_t n)
     return take;
 }
 
-/* Looks for a record at the last ten bytes, one byte after the other. */
+/* The length of the record that begins with the last ten bytes; 0: none does. */
+static uint32_t record_in_window(const struct framer *f)
+{
+    uint32_t magic = (uint32_t)(f->window >> 16), least = least_length(magic);
+    uint32_t header = (uint32_t)(f->window_before << 16 | f->window >> 48);
+    uint32_t length = length_in(f, header);
+    bool smb2_without_size = magic >> 24 == 0xfe && (f->window & 0xffff) != 0x4000;
+    return least && header == length && length >= least && !smb2_without_size ? length : 0;
+}
+
+/* The record that begins with the last ten bytes, `here` of them in the segment at hand. */
+static void begin_scanned(struct framer *f, uint32_t length, size_t here, const struct origin *o)
+{
+    f->tally->skipped_bytes -= FRAMER_WINDOW; /* they are the record's after all */
+    f->first = f->last = here < FRAMER_WINDOW ? f->trail[here] : *o;
+    for (size_t i = here; i < FRAMER_WINDOW; i++)
+        note(f, &f->trail[i]);
+    note(f, o);
+    uint8_t begun[FRAMER_WINDOW - HEADER];
+    for (size_t i = 0; i < sizeof(begun); i++)
+        begun[i] = (uint8_t)(f->window >> 8 * (sizeof(begun) - 1 - i));
+    begin_body(f, length);
+    append(f, begun, sizeof(begun));
+}
+
+/* Looks for a record, one byte after the other. */
 static size_t take_scan(struct framer *f, const uint8_t *data, size_t n, const struct origin *o)
 {
     for (size_t i = 0; i < n; i++) {
         f->window_before = f->window_before << 8 | f->window >> 56;
         f->window = f->window << 8 | data[i];
-        if (++f->scanned < SCAN_WINDOW || (f->window >> 16 & 0xffffff) != 0x534d42)
+        if (++f->scanned < FRAMER_WINDOW || (f->window >> 16 & 0xffffff) != 0x534d42)
             continue;
-        uint32_t magic = (uint32_t)(f->window >> 16), least = least_length(magic);
-        uint32_t header = (uint32_t)(f->window_before << 16 | f->window >> 48);
-        uint32_t length = length_in(f, header);
-        bool flagged = header >> 24 != 0 || (f->short_lengths && header >> 17);
-        bool smb2_without_size = magic >> 24 == 0xfe && (f->window & 0xffff) != 0x4000;
-        if (least == 0 || flagged || length < least || smb2_without_size)
-            continue;
-        uint8_t first[6];
-        for (int b = 0; b < 6; b++)
-            first[b] = (uint8_t)(f->window >> 8 * (5 - b));
-        if (i + 1 >= SCAN_WINDOW)
-            f->first = *o; /* else it began in the segment before */
-        f->tally->skipped_bytes += i + 1;
-        f->tally->skipped_bytes -= SCAN_WINDOW; /* they are the record's after all */
-        f->last = *o;
-        begin_body(f, length);
-        append(f, first, sizeof(first));
-        return i + 1;
+        uint32_t length = record_in_window(f);
+        if (length) {
+            f->tally->skipped_bytes += i + 1;
+            begin_scanned(f, length, i + 1, o);
+            return i + 1;
+        }
     }
-    f->first = *o;
+    size_t seen = n < FRAMER_WINDOW ? n : FRAMER_WINDOW;
+    memmove(f->trail, f->trail + seen, (FRAMER_WINDOW - seen) * sizeof(*o));
+    for (size_t i = FRAMER_WINDOW - seen; i < FRAMER_WINDOW; i++)
+        f->trail[i] = *o;
     f->tally->skipped_bytes += n;
     return n;
 }

@@ -40,6 +40,9 @@ enum framer_state {
     FRAMER_PASS, /* the body of a control message */
 };
 
+/* What the scan looks at: a header, a magic, SMB2's StructureSize. */
+enum { FRAMER_WINDOW = 10 };
+
 struct framer {
     enum framer_state state;
     bool short_lengths; /* port 139: 17 bits */
@@ -51,6 +54,7 @@ struct framer {
     struct origin first, last;
     uint64_t window, window_before; /* SCAN: the last 8 bytes, and the 8 before */
     uint32_t scanned;
+    struct origin trail[FRAMER_WINDOW]; /* SCAN: where the last bytes before this call came from */
     struct flow_tally *tally;
     struct stream_memory *memory;
     void (*give)(void *user, const struct framed *r);
