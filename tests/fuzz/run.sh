@@ -10,7 +10,7 @@ seconds=${1:?usage: run.sh SECONDS}
 here=$(cd "$(dirname "$0")" && pwd)
 tree=$(cd "$here/../.." && pwd)
 build=${FUZZ_BUILD:-$tree/build/fuzz}
-targets='request response'
+targets='wire_request wire_response capture stream'
 
 if [ ! -f "$build/build.ninja" ]; then
     CC=clang meson setup "$build" "$tree" -Dfuzz=true -Dbuildtype=debugoptimized \
@@ -18,15 +18,15 @@ if [ ! -f "$build/build.ninja" ]; then
         -Dc_args='-fsanitize=fuzzer-no-link -fno-sanitize-recover=all' >/dev/null
 fi
 for target in $targets; do
-    ninja -C "$build" "tests/fuzz/fuzz_wire_$target" >/dev/null
+    ninja -C "$build" "tests/fuzz/fuzz_$target" >/dev/null
 done
 
 status=0
 for target in $targets; do
     mkdir -p "$build/corpus/$target" "$build/findings"
-    if "$build/tests/fuzz/fuzz_wire_$target" -max_total_time="$seconds" -max_len=4096 -timeout=5 \
+    if "$build/tests/fuzz/fuzz_$target" -max_total_time="$seconds" -max_len=4096 -timeout=5 \
         -rss_limit_mb=1024 -artifact_prefix="$build/findings/$target-" -print_final_stats=1 \
-        "$build/corpus/$target" "$here/corpus/$target" >"$build/$target.log" 2>&1; then
+        "$build/corpus/$target" "$here/corpus/${target#wire_}" >"$build/$target.log" 2>&1; then
         echo "fuzz $target: $(sed -n 's/^stat::number_of_executed_units: *//p' "$build/$target.log")" \
             "inputs in $seconds s, no finding"
     else
