@@ -12,9 +12,9 @@
  * refuses one by one: a refused request does not move the scan, so no entry is lost. What was
  * refused is remembered for the connection once the other way has worked.
  *
- * The names are a stranger's. One that could not be a name here (empty, `/`, `\`, NUL, a second
- * `..`) is refused and counted, and the rest of the listing stays. A buffer without a single entry
- * is an error: going on would ask for it forever.
+ * The names are a stranger's. One that could not be a name here (empty, longer than 255 units, with
+ * `/`, `\` or NUL, a second `..`) is refused and counted, and the rest of the listing stays. A
+ * buffer without a single entry is an error: going on would ask for it forever.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -27,7 +27,6 @@ enum {
     BUFFER_SMALL = 65536,   /* what every server takes, for one credit */
     BUFFER_LARGE = 1 << 20, /* and what most take */
     FIRST_BUFFERS = 2,      /* QUERY_DIRECTORYs in the first compound */
-    NAME_BYTES = 1024,      /* of UTF-8; 255 UTF-16 units need at most 765 */
 };
 
 struct listing {
@@ -73,8 +72,10 @@ static size_t wire_bytes(const struct wire_dirent *d)
 /* 0, or what the caller's function returned. */
 static int give_entry(struct listing *l, const struct wire_dirent *d)
 {
-    char name[NAME_BYTES + 1];
-    int len = utf16_to_utf8(d->name.base, d->name.len, name, NAME_BYTES);
+    char name[CLIENT_NAME_MAX];
+    int len = d->name.len > WIRE_COMPONENT_MAX
+                  ? -ENAMETOOLONG
+                  : utf16_to_utf8(d->name.base, d->name.len, name, sizeof(name) - 1);
     if (len >= 0 && is_expected_dot(l, name, (size_t)len))
         return 0;
     if (len < 0 || !can_be_a_name(name, (size_t)len)) {

@@ -9,6 +9,8 @@
 
 #include "share/internal.h"
 
+_Static_assert(SHARE_NAME_MAX >= CLIENT_NAME_MAX, "a name of a listing fits its reader's buffer");
+
 #define LISTING_ENTRIES_MAX 20000000u /* a server that lists more is not believed to end */
 
 static int add_entry(void *user, const char *name, size_t len, const struct file_attr *attr,
