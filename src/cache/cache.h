@@ -157,6 +157,10 @@ void cache_changed(struct cache *c, struct cache_file *f, enum observe_miss reas
 /* The same for one name in a directory: the listing, the negative, and the name's own belief. */
 void cache_name_changed(struct cache *c, struct cache_file *dir, const char *name, size_t len,
                         enum observe_miss reason);
+/* The server has no such file under the name that cache_file_path goes by, or another one: name,
+ * listing and attributes are believed no longer. A name that is not the file's only one does not
+ * lead to it any more; true: another one does. */
+bool cache_name_failed(struct cache *c, struct cache_file *f, enum observe_miss reason);
 
 /* ---- listings ---- */
 

@@ -372,3 +372,16 @@ void cache_name_changed(struct cache *c, struct cache_file *dir, const char *nam
     dir->refs--;
     file_settle(c, dir);
 }
+
+bool cache_name_failed(struct cache *c, struct cache_file *f, enum observe_miss reason)
+{
+    cache_changed(c, f, reason);
+    if (list_empty(&f->names))
+        return false;
+    struct cache_name *n = container_of(f->names.next, struct cache_name, of_file);
+    bool another = n->of_file.next != &f->names;
+    cache_name_changed(c, n->dir, n->spelling, n->len, reason);
+    if (another)
+        name_unbind(c, n);
+    return another;
+}

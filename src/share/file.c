@@ -4,8 +4,8 @@
  *
  * What came with the open serves the reads that follow, for as long as attributes are believed: a
  * file held open for longer is read from the server. At most 128 KiB per open file are kept. An
- * open that meets another file than the node stands for (it was replaced) ends in -ESTALE, after
- * which the kernel looks the name up anew.
+ * open that meets another file than the node stands for (it was replaced), or none, tries the
+ * file's other names, and ends in -ESTALE, after which the kernel looks the name up anew.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -74,10 +74,14 @@ static void entry_of(struct cache_file *f, const struct file_attr *attr, uint64_
                                 .exact = true};
 }
 
-int share_open(struct share *s, struct share_node *n, bool want_data, struct share_file **ret,
-               struct share_entry *ret_entry, struct error *err)
+/* Opens by the name that leads to the node now. *ret_again: it is not under that name, but there is
+ * another one. */
+static int open_by_name(struct share *s, struct share_node *n, bool want_data,
+                        struct share_file **ret, struct share_entry *ret_entry, bool *ret_again,
+                        struct error *err)
 {
     char *path;
+    *ret_again = false;
     pthread_mutex_lock(&s->lock);
     int r = share_wire_path(s, n, NULL, 0, &path, err);
     uint64_t size;
@@ -86,30 +90,39 @@ int share_open(struct share *s, struct share_node *n, bool want_data, struct sha
     pthread_mutex_unlock(&s->lock);
     if (r < 0)
         return r;
-    struct share_file *f;
+    struct share_file *f = NULL;
     struct file_attr attr;
     struct error e = {0};
     r = open_path(s, path, first_read_size(s, want_data, size_known, size), &f, &attr, &e);
-    free(path);
-    if (r < 0 && share_says_missing(&e))
-        share_forget_name(s, n);
-    if (r < 0 && err)
-        *err = e;
-    if (r < 0)
-        return r;
     pthread_mutex_lock(&s->lock);
-    bool same = cache_file_same(n, &attr);
-    uint64_t until = same ? cache_commit_attr(s->cache, n, &attr, ticket, clock_now()) : 0;
-    if (same && ret_entry)
+    bool replaced = r == 0 && !cache_file_same(n, &attr);
+    if (replaced)
+        r = error_set(&e, -ESTALE, 0, "the file has been replaced on the server");
+    if (replaced || (r < 0 && share_says_missing(&e)))
+        *ret_again = share_forget_path(s, n, path);
+    uint64_t until = r == 0 ? cache_commit_attr(s->cache, n, &attr, ticket, clock_now()) : 0;
+    if (r == 0 && ret_entry)
         entry_of(n, &attr, until, ret_entry);
     pthread_mutex_unlock(&s->lock);
-    if (!same) {
+    free(path);
+    if (r == 0) {
+        *ret = f;
+    } else {
         share_close(s, f);
-        share_forget_name(s, n);
-        return error_set(err, -ESTALE, 0, "the file has been replaced on the server");
+        if (err)
+            *err = e;
     }
-    *ret = f;
-    return 0;
+    return r;
+}
+
+int share_open(struct share *s, struct share_node *n, bool want_data, struct share_file **ret,
+               struct share_entry *ret_entry, struct error *err)
+{
+    bool again = true;
+    int r = 0;
+    while (again)
+        r = open_by_name(s, n, want_data, ret, ret_entry, &again, err);
+    return r;
 }
 
 /* An open by path, between its two halves under the lock. */

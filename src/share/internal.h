@@ -71,9 +71,9 @@ int share_fetch_listing(struct share *s, const char *path, bool guess, struct ca
                         struct cache_listing **ret, struct file_attr *ret_dir_attr,
                         struct error *err);
 
-/* A file that was believed to be there is not: the name that led to it is forgotten. Without lock.
- */
-void share_forget_name(struct share *s, struct cache_file *f);
+/* A file that was believed to be at this path for the wire is not: the name that led there is
+ * forgotten. True: by now another one leads to the file, which is to be tried. With lock. */
+bool share_forget_path(struct share *s, struct cache_file *f, const char *path);
 
 /* Whether the server itself said that there is no such name. */
 bool share_says_missing(const struct error *e);

@@ -62,12 +62,12 @@ static int ask_whole(struct share *s, struct cache_file *dir, struct cache_listi
     struct file_attr dir_attr;
     struct error e = {0};
     r = share_fetch_listing(s, path, false, ticket, ret, &dir_attr, &e);
-    free(path);
-    if (r < 0 && share_says_missing(&e))
-        share_forget_name(s, dir);
     if (r < 0 && err)
         *err = e;
     pthread_mutex_lock(&s->lock);
+    if (r < 0 && share_says_missing(&e))
+        share_forget_path(s, dir, path);
+    free(path);
     if (r == 0) {
         cache_commit_attr(s->cache, dir, &dir_attr, ticket, clock_now());
         cache_commit_listing(s->cache, dir, *ret, ticket, clock_now());

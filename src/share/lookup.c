@@ -232,10 +232,11 @@ int share_lookup(struct share *s, struct share_node *dir, const char *name, stru
 /* ---- attributes of a node ---- */
 
 /* With the lock on entry and exit. A node whose id has changed on the server is another file now.
- */
-static int ask_attr(struct share *s, struct cache_file *f, struct share_entry *ret,
-                    struct error *err)
+ * *ret_again: not under that name, but there is another one. */
+static int ask_attr_by_name(struct share *s, struct cache_file *f, struct share_entry *ret,
+                            bool *ret_again, struct error *err)
 {
+    *ret_again = false;
     char *path;
     int r = share_wire_path(s, f, NULL, 0, &path, err);
     if (r < 0)
@@ -245,20 +246,17 @@ static int ask_attr(struct share *s, struct cache_file *f, struct share_entry *r
     struct file_attr attr;
     struct error e = {0};
     r = client_stat(s->client, path, s->style, &attr, NULL, &e);
-    free(path);
-    if (r < 0 && share_says_missing(&e))
-        share_forget_name(s, f);
     pthread_mutex_lock(&s->lock);
+    bool replaced = r == 0 && !cache_file_same(f, &attr);
+    if (replaced)
+        r = error_set(&e, -ESTALE, 0, "the file has been replaced on the server");
+    if (replaced || (r < 0 && share_says_missing(&e)))
+        *ret_again = share_forget_path(s, f, path);
+    free(path);
     if (r < 0) {
         if (err)
             *err = e;
         return r;
-    }
-    if (!cache_file_same(f, &attr)) {
-        pthread_mutex_unlock(&s->lock);
-        share_forget_name(s, f);
-        pthread_mutex_lock(&s->lock);
-        return error_set(err, -ESTALE, 0, "the file has been replaced on the server");
     }
     uint64_t until = cache_commit_attr(s->cache, f, &attr, ticket, clock_now());
     *ret = (struct share_entry){.attr = attr,
@@ -266,6 +264,16 @@ static int ask_attr(struct share *s, struct cache_file *f, struct share_entry *r
                                 .valid_ns = share_remaining(until, clock_now()),
                                 .exact = true};
     return 0;
+}
+
+static int ask_attr(struct share *s, struct cache_file *f, struct share_entry *ret,
+                    struct error *err)
+{
+    bool again = true;
+    int r = 0;
+    while (again)
+        r = ask_attr_by_name(s, f, ret, &again, err);
+    return r;
 }
 
 int share_getattr(struct share *s, struct share_node *n, struct share_entry *ret, struct error *err)

@@ -193,22 +193,12 @@ int share_wire_path(struct share *s, const struct cache_file *f, const char *nam
     return 0;
 }
 
-void share_forget_name(struct share *s, struct cache_file *f)
+bool share_forget_path(struct share *s, struct cache_file *f, const char *path)
 {
-    char *path = malloc(SHARE_PATH_MAX);
-    if (!path)
-        return;
-    pthread_mutex_lock(&s->lock);
-    cache_changed(s->cache, f, MISS_CHANGED);
-    int len = cache_file_path(f, path, SHARE_PATH_MAX);
-    struct cache_file *dir;
-    const char *name;
-    size_t name_len;
-    if (len > 0 &&
-        cache_walk(s->cache, path, (size_t)len, clock_now(), &dir, &name, &name_len) == 0) {
-        cache_name_changed(s->cache, dir, name, name_len, MISS_CHANGED);
-        cache_file_unref(s->cache, dir);
-    }
-    pthread_mutex_unlock(&s->lock);
-    free(path);
+    char *leads_there = NULL;
+    bool another = share_wire_path(s, f, NULL, 0, &leads_there, NULL) == 0;
+    if (another && strcmp(leads_there, path) == 0)
+        another = cache_name_failed(s->cache, f, MISS_CHANGED);
+    free(leads_there);
+    return another;
 }

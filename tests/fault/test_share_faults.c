@@ -27,8 +27,7 @@ struct bed {
     struct share *share;
 };
 
-static __attribute__((unused)) void play(struct bed *b, const struct server_node *nodes,
-                                         size_t count)
+static void play(struct bed *b, const struct server_node *nodes, size_t count)
 {
     server_play(b->server, &(struct server_script){.nodes = nodes, .node_count = count});
 }
@@ -84,10 +83,104 @@ static void a_name_longer_than_any_name_is_refused(void **state)
     stop(&b);
 }
 
+/* ---- files of several names ---- */
+
+static struct share_node *found(struct bed *b, const char *name)
+{
+    struct share_entry e;
+    struct error err = {0};
+    if (share_lookup(b->share, share_root(b->share), name, &e, &err) < 0)
+        fail_msg("%s", err.text);
+    return e.node;
+}
+
+/* Opens the node and checks what it holds; or the error. */
+static void opens(struct bed *b, struct share_node *n, int code, const char *content)
+{
+    struct share_file *f;
+    struct error err = {0};
+    char buf[64];
+    int r = share_open(b->share, n, true, &f, NULL, &err);
+    if (r != code)
+        fail_msg("%d, not %d: %s", r, code, err.text);
+    if (r < 0)
+        return;
+    assert_int_equal(share_read(b->share, f, buf, sizeof buf, 0, NULL), strlen(content));
+    assert_memory_equal(buf, content, strlen(content));
+    share_close(b->share, f);
+}
+
+static void gets_attributes(struct bed *b, struct share_node *n, int code)
+{
+    struct share_entry e;
+    assert_int_equal(share_getattr(b->share, n, &e, NULL), code);
+}
+
+#define LINK(name, file_id, text)                                                                  \
+    {                                                                                              \
+        SERVER_ROOT, SERVER_NAME(name), {.id = file_id}, SERVER_CONTENT(text)                      \
+    }
+
+/* The name by which a file was found first goes: the others still lead to it, in any profile. */
+static void a_file_is_found_by_the_names_that_it_still_has(void **state)
+{
+    const struct server_node before[] = {LINK(u"first", 2, "text"), LINK(u"second", 2, "text"),
+                                         LINK(u"third", 2, "text")},
+                             removed[] = {LINK(u"other", 9, "?"), LINK(u"second", 2, "text"),
+                                          LINK(u"third", 2, "text")},
+                             replaced[] = {LINK(u"first", 3, "new"), LINK(u"second", 4, "newer"),
+                                           LINK(u"third", 2, "text")},
+                             gone[] = {LINK(u"first", 3, "new"), LINK(u"second", 4, "newer"),
+                                       LINK(u"other", 9, "?")};
+    const char *profiles[] = {"profile=larder,actimeo=60", "profile=off", "profile=23h2",
+                              "profile=25h2"};
+    for (size_t i = 0; i < COUNT(profiles); i++) {
+        struct bed b = start(profiles[i], before, COUNT(before));
+        struct share_node *n = found(&b, "first");
+        assert_ptr_equal(found(&b, "second"), n);
+        assert_ptr_equal(found(&b, "third"), n);
+        opens(&b, n, 0, "text");
+        play(&b, removed, COUNT(removed));
+        opens(&b, n, 0, "text");
+        gets_attributes(&b, n, 0);
+        play(&b, replaced, COUNT(replaced));
+        opens(&b, n, 0, "text");
+        gets_attributes(&b, n, 0);
+        play(&b, gone, COUNT(gone));
+        opens(&b, n, -ENOENT, "");
+        gets_attributes(&b, n, -ENOENT);
+        for (int k = 0; k < 3; k++)
+            share_node_unref(b.share, n);
+        stop(&b);
+    }
+}
+
+/* Somebody renames a file: its node is the same, and is found by the new name. */
+static void a_renamed_file_opens_by_its_new_name(void **state)
+{
+    const struct server_node before[] = {LINK(u"old", 2, "text")},
+                             after[] = {LINK(u"new", 2, "text")},
+                             again[] = {LINK(u"old", 2, "text")};
+    struct bed b = start("profile=off", before, COUNT(before));
+    struct share_node *n = found(&b, "old");
+    play(&b, after, COUNT(after));
+    assert_ptr_equal(found(&b, "new"), n);
+    opens(&b, n, 0, "text");
+    play(&b, again, COUNT(again));
+    opens(&b, n, -ENOENT, "");
+    assert_ptr_equal(found(&b, "old"), n);
+    gets_attributes(&b, n, 0);
+    for (int k = 0; k < 3; k++)
+        share_node_unref(b.share, n);
+    stop(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_name_longer_than_any_name_is_refused),
+        cmocka_unit_test(a_file_is_found_by_the_names_that_it_still_has),
+        cmocka_unit_test(a_renamed_file_opens_by_its_new_name),
     };
     return cmocka_run_group_tests_name("share faults", tests, NULL, NULL);
 }
