@@ -376,12 +376,12 @@ void cache_name_changed(struct cache *c, struct cache_file *dir, const char *nam
 bool cache_name_failed(struct cache *c, struct cache_file *f, enum observe_miss reason)
 {
     cache_changed(c, f, reason);
-    if (list_empty(&f->names))
+    struct cache_name *n = name_leading_to(f);
+    if (!n)
         return false;
-    struct cache_name *n = container_of(f->names.next, struct cache_name, of_file);
-    bool another = n->of_file.next != &f->names;
     cache_name_changed(c, n->dir, n->spelling, n->len, reason);
-    if (another)
-        name_unbind(c, n);
-    return another;
+    if (f->names.next == f->names.prev)
+        return false;
+    name_unbind(c, n);
+    return name_leading_to(f) != NULL;
 }

@@ -417,9 +417,31 @@ static int path_to(const struct cache_file *f, int64_t at, size_t end, char *out
     return (int)(end - (size_t)at);
 }
 
+static bool is_attached(const struct cache_file *dir)
+{
+    while (!list_empty(&dir->names))
+        dir = container_of(dir->names.next, struct cache_name, of_file)->dir;
+    return dir->serial == 1;
+}
+
+struct cache_name *name_leading_to(const struct cache_file *f)
+{
+    struct list *item;
+    list_for_each(item, &f->names)
+    {
+        struct cache_name *n = container_of(item, struct cache_name, of_file);
+        if (is_attached(n->dir))
+            return n;
+    }
+    return NULL;
+}
+
 int cache_file_path(const struct cache_file *f, char *out, size_t cap)
 {
-    return path_to(f, (int64_t)cap, cap, out);
+    if (list_empty(&f->names))
+        return path_to(f, (int64_t)cap, cap, out);
+    const struct cache_name *n = name_leading_to(f);
+    return n ? cache_child_path(n->dir, n->spelling, n->len, out, cap) : -ESTALE;
 }
 
 int cache_child_path(const struct cache_file *dir, const char *name, size_t len, char *out,

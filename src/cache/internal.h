@@ -188,6 +188,8 @@ struct cache_name *name_bind_unknown_dir(struct cache *c, struct cache_file *dir
                                          const char *spelling, size_t len);
 /* Nothing leads from this name any more. */
 void name_unbind(struct cache *c, struct cache_name *n);
+/* The name that f's path goes by: the first that leads down from the root, or none at all. */
+struct cache_name *name_leading_to(const struct cache_file *f);
 /* Gives f, which is `name` in `dir`, its inode number from the first attributes that are heard of
  * it. */
 void file_identify(struct cache *c, struct cache_file *f, struct cache_file *dir, const char *name,

@@ -298,9 +298,9 @@ static const struct file_attr *attr_from_listing(struct cache *c, struct cache_f
                                                  enum observe_miss *ret_why)
 {
     *ret_why = c->enabled[OBSERVE_DIR] ? MISS_ABSENT : MISS_DISABLED;
-    if (list_empty(&f->names))
+    struct cache_name *n = name_leading_to(f);
+    if (!n)
         return NULL;
-    struct cache_name *n = container_of(f->names.next, struct cache_name, of_file);
     struct cache_listing *l = listing_valid(c, n->dir, now, ret_why);
     if (!l)
         return NULL;

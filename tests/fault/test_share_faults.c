@@ -175,12 +175,42 @@ static void a_renamed_file_opens_by_its_new_name(void **state)
     stop(&b);
 }
 
+/* A file moves out of a directory that is then replaced: its first name hangs on a directory that
+ * no path leads to, and must not be the one that it goes by. */
+static void a_file_survives_the_directory_that_it_was_found_in(void **state)
+{
+    const struct server_node before[] = {
+        {SERVER_ROOT, SERVER_NAME(u"dir"), {.id = 10, .attributes = FILE_ATTRIBUTE_DIRECTORY}},
+        {0, SERVER_NAME(u"file"), {.id = 2}, SERVER_CONTENT("text")},
+    };
+    const struct server_node after[] = {
+        {SERVER_ROOT, SERVER_NAME(u"dir"), {.id = 11, .attributes = FILE_ATTRIBUTE_DIRECTORY}},
+        LINK(u"moved", 2, "text"),
+    };
+    struct bed b = start("profile=off", before, COUNT(before));
+    struct share_node *dir = found(&b, "dir");
+    struct share_entry e;
+    assert_int_equal(share_lookup(b.share, dir, "file", &e, NULL), 0);
+    play(&b, after, COUNT(after));
+    struct share_node *other = found(&b, "dir");
+    assert_ptr_not_equal(other, dir);
+    assert_ptr_equal(found(&b, "moved"), e.node);
+    opens(&b, e.node, 0, "text");
+    gets_attributes(&b, e.node, 0);
+    share_node_unref(b.share, e.node);
+    share_node_unref(b.share, e.node);
+    share_node_unref(b.share, dir);
+    share_node_unref(b.share, other);
+    stop(&b);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_name_longer_than_any_name_is_refused),
         cmocka_unit_test(a_file_is_found_by_the_names_that_it_still_has),
         cmocka_unit_test(a_renamed_file_opens_by_its_new_name),
+        cmocka_unit_test(a_file_survives_the_directory_that_it_was_found_in),
     };
     return cmocka_run_group_tests_name("share faults", tests, NULL, NULL);
 }

@@ -330,13 +330,29 @@ int oracle_in_listing(const struct oracle_listing *l, int spelling, int *ret_ali
     return exact;
 }
 
+/* Whether a path leads down to this directory. */
+static bool leads_down(const struct oracle *o, int dir)
+{
+    const struct oracle_name *n = oracle_name_of(o, dir);
+    return dir == ORACLE_ROOT || (n && leads_down(o, n->dir));
+}
+
+/* The oldest name of a file that a path leads down to. */
+const struct oracle_name *oracle_leading_name(const struct oracle *o, int file)
+{
+    for (int i = 0; i < o->names; i++)
+        if (o->name[i].file == file && leads_down(o, o->name[i].dir))
+            return &o->name[i];
+    return NULL;
+}
+
 int oracle_path(const struct oracle *o, int file, char *out, size_t cap)
 {
     if (file == ORACLE_ROOT) {
         out[0] = 0;
         return 0;
     }
-    const struct oracle_name *n = oracle_name_of(o, file);
+    const struct oracle_name *n = oracle_leading_name(o, file);
     if (!n)
         return -ESTALE;
     char above[1024];

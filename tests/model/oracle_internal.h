@@ -20,6 +20,7 @@ void oracle_drop_negative(struct oracle *o, int at);
 
 struct oracle_name *oracle_find_name(struct oracle *o, int dir, int spelling);
 const struct oracle_name *oracle_name_of(const struct oracle *o, int file);
+const struct oracle_name *oracle_leading_name(const struct oracle *o, int file);
 int oracle_find_negative(const struct oracle *o, int dir, int spelling);
 struct oracle_name *oracle_bind(struct oracle *o, int dir, int spelling,
                                 const struct file_attr *attr, int64_t order);

@@ -286,7 +286,7 @@ void oracle_attr(struct oracle *o, int file, uint64_t now, struct oracle_plan *r
     const struct oracle_file *f = &o->file[file];
     enum observe_miss info_why, dir_why = o->enabled[OBSERVE_DIR] ? MISS_ABSENT : MISS_DISABLED;
     bool held = believed_info(o, file, now, &info_why), listed = false;
-    const struct oracle_name *n = oracle_name_of(o, file);
+    const struct oracle_name *n = oracle_leading_name(o, file);
     int listing = n ? believed_listing(o, n->dir, now, &dir_why) : -1, entry = -1, alike, one;
     const struct oracle_listing *l = &o->listing[listing < 0 ? 0 : listing];
     if (listing >= 0) {
