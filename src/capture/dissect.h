@@ -19,13 +19,15 @@
 #include "capture/stream.h"
 #include "wire/wire.h"
 
-/* One SMB2 message. */
+/* One SMB2 message; its command is below SMB2_COMMANDS. */
 struct message {
     const struct flow *flow;
     uint16_t command;
-    bool response, interim, unsolicited;
-    uint32_t status; /* responses */
-    uint32_t bytes;  /* of this element, header included */
+    bool response;
+    bool interim;     /* STATUS_PENDING: the final one is still to come */
+    bool unsolicited; /* the notification of a break */
+    uint32_t status;  /* responses */
+    uint32_t bytes;   /* of this element, header included */
     uint64_t frame, time_ns;
     bool first_in_record;           /* of a compound */
     bool decrypted, is_signed, cut; /* cut: not all of it was captured */
@@ -76,11 +78,11 @@ struct exchange {
         *open; /* the open that it is on, or that a CREATE made; NULL: none, or not known */
 
     /* by command, "" or 0 where it does not apply */
-    const char *path; /* CREATE: the path asked for; others: the open's */
+    const char *path; /* CREATE: the path asked for; others: the open's; NULL: not known */
     uint32_t desired_access, disposition, options; /* CREATE */
-    const char *pattern;                           /* QUERY_DIRECTORY */
-    uint8_t info_type, info_class, flags;          /* QUERY_DIRECTORY, QUERY_INFO, SET_INFO */
-    uint32_t output_length;                        /* asked */
+    const char *pattern; /* QUERY_DIRECTORY; SET_INFO: the new path of a rename or link */
+    uint8_t info_type, info_class, flags; /* QUERY_DIRECTORY, QUERY_INFO, SET_INFO */
+    uint32_t output_length;               /* asked */
     uint32_t payload;  /* bytes of data in the response (READ, listings) or request (WRITE) */
     uint64_t offset;   /* READ, WRITE */
     struct rd listing; /* QUERY_DIRECTORY response's entries of class 0x25 and the like, until the
@@ -107,9 +109,14 @@ struct dissect_events {
 };
 
 struct dissect_counts {
-    uint64_t records, smb1_messages, encrypted_messages, decrypted_messages, compressed_messages;
-    uint64_t malformed, unmatched_responses, unanswered_requests, open_bound_reached;
+    uint64_t records, smb1_messages;
+    uint64_t encrypted_messages;        /* records that stayed closed, among them: */
+    uint64_t wrong_keys;                /* those of a session that has a key, but it did not fit */
     uint64_t encrypted_by_direction[2]; /* to the server, from the server */
+    uint64_t decrypted_messages;        /* records that were opened */
+    uint64_t compressed_messages;
+    uint64_t malformed, unmatched_responses, unanswered_requests;
+    uint64_t open_bound_reached; /* opens, requests, sessions and shares given up for a bound */
 };
 
 /* What NEGOTIATE and TREE_CONNECT said, per connection. */
