@@ -93,7 +93,7 @@ void analysis_flow(struct analysis *a, const struct flow *flow, const struct flo
 int analysis_finish(struct analysis *a)
 {
     const struct analysis_state *s = a->state;
-    a->places_evicted = s->directories.evicted + s->missing.evicted + s->known.evicted;
+    a->places_evicted = s->directories.evicted + s->names.evicted;
     int code = enumerations_finish(a);
     return code < 0 ? code : names_finish(a);
 }

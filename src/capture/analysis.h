@@ -59,7 +59,7 @@ struct analysis_timeline {
 /* ---- directories ---- */
 
 struct analysis_directory {
-    const char *client, *server, *share, *path; /* path: "" the root */
+    const char *server, *share, *path; /* path: "" the root */
     uint64_t listings, searches;
     uint64_t repeats; /* of both, within the lifetime, without a change in between */
     uint64_t repeats_in_bound, repeats_oversize;
@@ -88,7 +88,7 @@ enum { PATTERN_EVERYTHING, PATTERN_NAME, PATTERN_WILDCARD };
 /* ---- names ---- */
 
 struct analysis_name {
-    const char *client, *server, *share, *path;
+    const char *server, *share, *path;
     bool missing;     /* the last answer was that there is no such name */
     uint64_t asks;    /* by CREATE or by a search for just this name */
     uint64_t repeats; /* within the cache's lifetime, without a change in between */
@@ -96,10 +96,9 @@ struct analysis_name {
 };
 
 struct analysis_names {
-    uint64_t missing; /* questions for names that are not there */
-    uint64_t missing_distinct;
+    uint64_t missing;                           /* questions for names that are not there */
     uint64_t missing_repeats, missing_in_bound; /* within FileNotFoundCacheLifetime */
-    uint64_t stats, stat_distinct;              /* opens for attributes only */
+    uint64_t stats;                             /* opens for attributes only */
     uint64_t stat_repeats, stat_in_bound;       /* within FileInfoCacheLifetime */
     uint64_t searches_found;
     uint64_t waited_ns, repeats_waited_ns;

@@ -10,11 +10,11 @@ static void count_error(struct analysis_errors *e, uint32_t status)
 {
     e->count++;
     size_t i = 0;
-    while (i < e->distinct && e->by_status[i].status != status)
+    while (i < e->distinct && i < ANALYSIS_STATUSES && e->by_status[i].status != status)
         i++;
     if (i == ANALYSIS_STATUSES)
         status = STATUS_OTHER;
-    if (i == e->distinct && e->distinct <= ANALYSIS_STATUSES)
+    if (i == e->distinct)
         e->by_status[e->distinct++].status = status;
     e->by_status[i].count++;
 }

@@ -16,29 +16,22 @@
 
 #include "capture/parts.h"
 
-#define DIRECTORIES_MAX 50000
-#define PATTERNS_MAX    50000
-
 struct directory {
-    struct place place;
+    struct place place;             /* of a tree */
     struct analysis_directory sums; /* its names are filled in by finish */
-    uint64_t asked_ns, known_ns;    /* of the last one that was answered; known_ns 0: none was */
-};
-
-struct searched { /* a pattern in a directory, by their joined path */
-    struct place place;
-    uint64_t asked_ns, known_ns;
 };
 
 void enumerations_init(struct analysis_state *s)
 {
-    places_init(&s->directories, sizeof(struct directory), DIRECTORIES_MAX);
-    places_init(&s->searched, sizeof(struct searched), PATTERNS_MAX);
+    places_init(&s->directories, sizeof(struct directory), PLACES_MAX);
+    places_init(&s->listed, sizeof(struct asked), PLACES_MAX);
+    places_init(&s->searched, sizeof(struct asked), PLACES_MAX);
 }
 
 void enumerations_done(struct analysis_state *s)
 {
     places_done(&s->directories);
+    places_done(&s->listed);
     places_done(&s->searched);
 }
 
@@ -62,43 +55,61 @@ static bool same_question(struct analysis *a, unsigned view, const struct operat
                        pattern_is_everything(o->pattern) ? "*" : o->pattern);
     if (len < 0 || (size_t)len >= sizeof(path))
         return false;
-    struct searched *q = places_touch(&s->searched, view, path, (size_t)len);
+    struct asked *q = places_touch(&s->searched, view, path, (size_t)len);
     if (!q)
         return false;
-    bool same = q->known_ns && still_believed(q->asked_ns, q->known_ns, o->begin_ns,
-                                              s->settings.directory_cache_lifetime);
+    bool same = still_believed(q, o->begin_ns, s->settings.directory_cache_lifetime);
     q->asked_ns = o->begin_ns;
     q->known_ns = o->end_ns;
     return same;
 }
 
+/* What an enumeration is about. */
+struct subject {
+    const struct operation *o;
+    unsigned view;
+    const char *path;
+    size_t len;
+    struct directory *directory; /* NULL: out of memory */
+};
+
 struct repeat {
     bool is, in_bound, oversize;
 };
 
-static struct repeat repeat_of(struct analysis *a, unsigned view, const struct operation *o,
-                               const struct directory *d)
+static struct repeat repeat_of(struct analysis *a, const struct subject *q)
 {
     struct analysis_state *s = a->state;
     const struct settings *by = &s->settings;
+    const struct asked *before = places_find(&s->listed, q->view, q->path, q->len);
     struct repeat r = {0};
-    if (!d->known_ns ||
-        !still_believed(d->asked_ns, d->known_ns, o->begin_ns, by->directory_cache_lifetime))
+    if (!still_believed(before, q->o->begin_ns, by->directory_cache_lifetime))
         return r;
-    if (changes_since(s->changes, view, d->place.path, d->place.path_len, d->asked_ns)) {
+    if (changes_since(s->changes, q->view, q->path, q->len, before->asked_ns)) {
         a->enumerations.changed_between++;
         return r;
     }
     r.is = true;
-    r.oversize = d->sums.listing_bytes > by->directory_cache_entry_size_max;
+    r.oversize =
+        q->directory && q->directory->sums.listing_bytes > by->directory_cache_entry_size_max;
     r.in_bound =
-        !r.oversize && places_within(&s->directories, &d->place, by->directory_cache_entries_max);
+        !r.oversize && places_within(&s->listed, &before->place, by->directory_cache_entries_max);
     return r;
 }
 
-static void add_to_directory(struct directory *d, const struct operation *o, struct repeat r)
+/* The directory becomes the latest of its view. */
+static void remember(struct analysis *a, const struct subject *q)
 {
-    struct analysis_directory *sums = &d->sums;
+    struct asked *d = places_touch(&a->state->listed, q->view, q->path, q->len);
+    if (d && (q->o->complete || q->o->name_count)) {
+        d->asked_ns = q->o->begin_ns;
+        d->known_ns = q->o->end_ns;
+    }
+}
+
+static void add_to_directory(struct analysis_directory *sums, const struct operation *o,
+                             struct repeat r)
+{
     sums->listings += o->kind == OPERATION_LIST;
     sums->searches += o->kind == OPERATION_SEARCH;
     sums->repeats += r.is;
@@ -109,10 +120,6 @@ static void add_to_directory(struct directory *d, const struct operation *o, str
     if (o->kind == OPERATION_LIST && o->listing_bytes >= sums->listing_bytes) {
         sums->listing_bytes = o->listing_bytes;
         sums->entries = o->name_count;
-    }
-    if (o->complete || o->name_count) {
-        d->asked_ns = o->begin_ns;
-        d->known_ns = o->end_ns;
     }
 }
 
@@ -140,17 +147,16 @@ void enumerations_operation(struct analysis *a, const struct operation *o)
         e->path_unknown++;
         return;
     }
-    size_t len = strlen(o->path);
-    struct directory *d = places_find(&a->state->directories, view, o->path, len);
-    struct repeat r = {0};
-    if (d)
-        r = repeat_of(a, view, o, d);
+    struct subject q = {o, view, o->path, strlen(o->path), NULL};
+    unsigned tree = shares_at(a->state->shares, view)->tree;
+    q.directory = places_touch(&a->state->directories, tree, q.path, q.len);
+    struct repeat r = repeat_of(a, &q);
     bool same = same_question(a, view, o);
     e->repeats_same += r.is && same;
     add_to_all(e, o, r);
-    d = places_touch(&a->state->directories, view, o->path, len);
-    if (d)
-        add_to_directory(d, o, r);
+    if (q.directory)
+        add_to_directory(&q.directory->sums, o, r);
+    remember(a, &q);
 }
 
 /* ---- the list ---- */
@@ -180,7 +186,6 @@ int enumerations_finish(struct analysis *a)
         const struct view *v = shares_at(a->state->shares, p->share);
         struct analysis_directory *d = &a->directories[a->directory_count++];
         *d = ((struct directory *)p)->sums;
-        d->client = v->client;
         d->server = v->server;
         d->share = v->name;
         d->path = p->path;

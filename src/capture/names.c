@@ -13,13 +13,11 @@
 
 #include "capture/parts.h"
 
-#define NAMES_MAX 50000
 #define PATH_SIZE 2048
 
-struct asked {
-    struct place place;
+struct name {
+    struct place place;        /* of a tree */
     struct analysis_name sums; /* its names are filled in by finish */
-    uint64_t asked_ns, known_ns;
 };
 
 /* One question for one name. */
@@ -32,12 +30,14 @@ struct question {
 
 void names_init(struct analysis_state *s)
 {
-    places_init(&s->missing, sizeof(struct asked), NAMES_MAX);
-    places_init(&s->known, sizeof(struct asked), NAMES_MAX);
+    places_init(&s->names, sizeof(struct name), PLACES_MAX);
+    places_init(&s->missing, sizeof(struct asked), PLACES_MAX);
+    places_init(&s->known, sizeof(struct asked), PLACES_MAX);
 }
 
 void names_done(struct analysis_state *s)
 {
+    places_done(&s->names);
     places_done(&s->missing);
     places_done(&s->known);
 }
@@ -45,8 +45,22 @@ void names_done(struct analysis_state *s)
 static bool repeated(struct analysis *a, const struct asked *n, const struct question *q,
                      uint32_t lifetime)
 {
-    return n && n->known_ns && still_believed(n->asked_ns, n->known_ns, q->o->begin_ns, lifetime) &&
+    return still_believed(n, q->o->begin_ns, lifetime) &&
            !changes_since(a->state->changes, q->view, q->path, q->len, n->asked_ns);
+}
+
+static void add_to_name(struct analysis *a, const struct question *q, bool repeat, bool missing)
+{
+    const struct operation *o = q->o;
+    unsigned tree = shares_at(a->state->shares, q->view)->tree;
+    struct name *n = places_touch(&a->state->names, tree, q->path, q->len);
+    if (!n)
+        return;
+    n->sums.missing = missing;
+    n->sums.asks++;
+    n->sums.repeats += repeat;
+    n->sums.waited_ns += o->waited_ns;
+    n->sums.repeats_waited_ns += repeat ? o->waited_ns : 0;
 }
 
 /* The name becomes the latest of its table. */
@@ -55,17 +69,13 @@ static void remember(struct analysis *a, struct places *t, const struct question
 {
     const struct operation *o = q->o;
     struct asked *n = places_touch(t, q->view, q->path, q->len);
-    if (!n)
-        return;
-    n->sums.missing = missing;
-    n->sums.asks++;
-    n->sums.repeats += repeat;
-    n->sums.waited_ns += o->waited_ns;
-    n->sums.repeats_waited_ns += repeat ? o->waited_ns : 0;
-    n->asked_ns = o->begin_ns;
-    n->known_ns = o->end_ns;
+    if (n) {
+        n->asked_ns = o->begin_ns;
+        n->known_ns = o->end_ns;
+    }
     a->names.waited_ns += o->waited_ns;
     a->names.repeats_waited_ns += repeat ? o->waited_ns : 0;
+    add_to_name(a, q, repeat, missing);
 }
 
 static void add_missing(struct analysis *a, const struct question *q)
@@ -108,9 +118,9 @@ static void add_search(struct analysis *a, struct question q)
         return;
     q.path = path;
     if (q.o->search_found) {
-        a->names.searches_found++;
         const struct asked *n = places_find(&a->state->known, q.view, q.path, q.len);
         bool repeat = repeated(a, n, &q, a->state->settings.directory_cache_lifetime);
+        a->names.searches_found++;
         remember(a, &a->state->known, &q, repeat, false);
     } else if (q.o->complete) {
         add_missing(a, &q);
@@ -150,33 +160,23 @@ static int by_repeats(const void *x, const void *y)
     return strcmp(a->path, b->path);
 }
 
-static void list_all(struct analysis *a, const struct places *t)
+int names_finish(struct analysis *a)
 {
+    const struct places *t = &a->state->names;
+    a->name_list = calloc(t->by_path.count + 1, sizeof(*a->name_list));
+    if (!a->name_list)
+        return -ENOMEM;
     struct list *item;
     list_for_each(item, &t->recent)
     {
         struct place *p = container_of(item, struct place, recent);
         const struct view *v = shares_at(a->state->shares, p->share);
         struct analysis_name *n = &a->name_list[a->name_count++];
-        *n = ((struct asked *)p)->sums;
-        n->client = v->client;
+        *n = ((struct name *)p)->sums;
         n->server = v->server;
         n->share = v->name;
         n->path = p->path;
     }
-}
-
-int names_finish(struct analysis *a)
-{
-    const struct analysis_state *s = a->state;
-    a->names.missing_distinct = s->missing.added;
-    a->names.stat_distinct = s->known.added;
-    a->name_list =
-        calloc(s->missing.by_path.count + s->known.by_path.count + 1, sizeof(*a->name_list));
-    if (!a->name_list)
-        return -ENOMEM;
-    list_all(a, &s->missing);
-    list_all(a, &s->known);
     qsort(a->name_list, a->name_count, sizeof(*a->name_list), by_repeats);
     return 0;
 }

@@ -283,11 +283,10 @@ static void fact(struct report_table *t, const char *name, uint64_t count, uint6
 static void enumeration_facts(struct report_table *t, const struct analysis *a)
 {
     const struct analysis_enumerations *e = &a->enumerations;
-    char again[80], wildcard[80];
+    char again[80];
     uint64_t asked = e->by_pattern[0] + e->by_pattern[1] + e->by_pattern[2];
     snprintf(again, sizeof(again), "  repeated within %" PRIu32 " s, no change seen between",
              a->settings->directory_cache_lifetime);
-    snprintf(wildcard, sizeof(wildcard), "  with another wildcard");
     fact(t, "directories enumerated (opens that list or search)", e->count, 0);
     fact(t, "  different directories", e->distinct, 0);
     fact(t, "  for all names (`*`)", e->listings, e->count);
@@ -299,7 +298,7 @@ static void enumeration_facts(struct report_table *t, const struct analysis *a)
     fact(t, "QUERY_DIRECTORY requests", asked, 0);
     fact(t, "  with a single name", e->by_pattern[PATTERN_NAME], asked);
     if (e->by_pattern[PATTERN_WILDCARD])
-        fact(t, wildcard, e->by_pattern[PATTERN_WILDCARD], asked);
+        fact(t, "  with another wildcard", e->by_pattern[PATTERN_WILDCARD], asked);
 }
 
 static void name_facts(struct report_table *t, const struct analysis *a)
@@ -316,16 +315,22 @@ static void name_facts(struct report_table *t, const struct analysis *a)
     fact(t, again, s->stat_repeats, s->stats);
 }
 
+static void promise_facts(struct report_table *t, const char *name, uint64_t asked, uint64_t of,
+                          uint64_t granted)
+{
+    fact(t, name, asked, of);
+    if (asked)
+        fact(t, "    granted", granted, asked);
+}
+
 static void lease_facts(struct report_table *t, const struct analysis *a)
 {
     const struct analysis_leases *l = &a->leases;
     fact(t, "opens", l->opens, 0);
-    fact(t, "  leases asked for, on files", l->asked, l->opens);
-    fact(t, "    granted", l->granted, l->asked);
-    fact(t, "  leases asked for, on directories", l->directory_asked, l->directory_opens);
-    fact(t, "    granted", l->directory_granted, l->directory_asked);
-    fact(t, "  oplocks asked for", l->oplocks_asked, l->opens);
-    fact(t, "    granted", l->oplocks_granted, l->oplocks_asked);
+    promise_facts(t, "  leases asked for, on files", l->asked, l->opens, l->granted);
+    promise_facts(t, "  leases asked for, on directories", l->directory_asked, l->directory_opens,
+                  l->directory_granted);
+    promise_facts(t, "  oplocks asked for", l->oplocks_asked, l->opens, l->oplocks_granted);
     fact(t, "leases and oplocks broken", l->lease_breaks + l->oplock_breaks, 0);
     fact(t, "change notifications asked for", a->command[SMB2_CHANGE_NOTIFY].requests, 0);
 }

@@ -165,7 +165,6 @@ static json_t *names_json(const struct analysis_names *s)
 {
     json_t *o = json_object();
     set_number(o, "missing", s->missing);
-    set_number(o, "missing_distinct", s->missing_distinct);
     set_number(o, "missing_repeats", s->missing_repeats);
     set_number(o, "missing_repeats_in_bounds", s->missing_in_bound);
     set_number(o, "stats", s->stats);
@@ -193,10 +192,8 @@ static json_t *leases_json(const struct analysis_leases *l)
     return o;
 }
 
-static void set_place(json_t *o, const char *client, const char *server, const char *share,
-                      const char *path)
+static void set_place(json_t *o, const char *server, const char *share, const char *path)
 {
-    set_text(o, "client", client);
     set_text(o, "server", server);
     set_text(o, "share", share);
     set_text(o, "path", path);
@@ -208,7 +205,7 @@ static json_t *directories_json(const struct analysis *a)
     for (size_t i = 0; i < a->directory_count && i < LIST_MAX; i++) {
         const struct analysis_directory *d = &a->directories[i];
         json_t *o = json_object();
-        set_place(o, d->client, d->server, d->share, d->path);
+        set_place(o, d->server, d->share, d->path);
         set_number(o, "listings", d->listings);
         set_number(o, "searches", d->searches);
         set_number(o, "repeats", d->repeats);
@@ -228,7 +225,7 @@ static json_t *name_list_json(const struct analysis *a)
     for (size_t i = 0; i < a->name_count && i < LIST_MAX; i++) {
         const struct analysis_name *n = &a->name_list[i];
         json_t *o = json_object();
-        set_place(o, n->client, n->server, n->share, n->path);
+        set_place(o, n->server, n->share, n->path);
         set(o, "missing", json_boolean(n->missing));
         set_number(o, "asked", n->asks);
         set_number(o, "repeats", n->repeats);

@@ -7,15 +7,21 @@
 #include "capture/places.h"
 
 #define ROUND_TRIPS_SEEN 256
+#define PLACES_MAX       50000 /* of each kind */
 
 struct analysis_state {
     struct settings settings;
     struct shares *shares;
     struct changes *changes;
+    /* By tree, what is told of each: */
     struct places directories; /* of struct directory (enumerations.c) */
-    struct places searched;    /* of struct searched (enumerations.c): the patterns, by path */
-    struct places missing;     /* of struct asked (names.c) */
-    struct places known;       /* of struct asked */
+    struct places names;       /* of struct name (names.c) */
+    /* By view, when each was last asked for: */
+    struct places listed; /* of struct asked: directories */
+    struct places
+        searched;          /* of struct asked: patterns, by their directory's path and themselves */
+    struct places missing; /* of struct asked: names that were not there */
+    struct places known;   /* of struct asked: names that were */
     uint64_t groups[ROUND_TRIPS_SEEN];
 };
 
@@ -41,12 +47,16 @@ void leases_exchange(struct analysis *a, const struct exchange *x);
 void leases_broken(struct analysis *a, const struct break_notice *b);
 void hosts_flow(struct analysis *a, const struct flow *flow, const struct flow_facts *facts);
 
-/* Whether an answer that came at `known_ns` to a question asked at `asked_ns` would still have been
- * believed by a cache at `now_ns`. */
-static inline bool still_believed(uint64_t asked_ns, uint64_t known_ns, uint64_t now_ns,
-                                  uint32_t lifetime_seconds)
+struct asked {
+    struct place place;
+    uint64_t asked_ns, known_ns; /* the last question that was answered; known_ns 0: none was */
+};
+
+/* Whether a cache would still have believed the answer at `now_ns`. NULL: never asked. */
+static inline bool still_believed(const struct asked *a, uint64_t now_ns, uint32_t lifetime_seconds)
 {
-    return now_ns >= known_ns && now_ns - asked_ns < lifetime_seconds * 1000000000ull;
+    return a && a->known_ns && now_ns >= a->known_ns &&
+           now_ns - a->asked_ns < lifetime_seconds * 1000000000ull;
 }
 
 #endif

@@ -53,7 +53,7 @@ static uint64_t share_hash(const struct smb_share *share)
 {
     uint64_t h = hash_bytes(share->client, strlen(share->client), hash_seed());
     h = hash_bytes(share->server, strlen(share->server), h);
-    return hash_bytes(share->name, strlen(share->name), h);
+    return hash_bytes(share->name, strlen(share->name), h + share->session_id);
 }
 
 static unsigned add_view(struct shares *s, const struct smb_share *share, uint64_t hash)
@@ -62,7 +62,8 @@ static unsigned add_view(struct shares *s, const struct smb_share *share, uint64
         return 0;
     unsigned id = s->count + 1;
     struct view *v = &s->view[id];
-    *v = (struct view){strdup(share->client), strdup(share->server), strdup(share->name), id};
+    *v = (struct view){strdup(share->client), strdup(share->server), strdup(share->name),
+                       share->session_id, id};
     if (!v->client || !v->server || !v->name || hash_add(&s->by_name, &s->node[id], hash) < 0) {
         free(v->client);
         free(v->server);
@@ -85,7 +86,9 @@ unsigned shares_view(struct shares *s, const struct smb_share *share)
     uint64_t hash = share_hash(share);
     for (struct hash_node *n = hash_first(&s->by_name, hash); n; n = hash_next(n)) {
         unsigned id = (unsigned)(n - s->node);
-        if (same_tree(&s->view[id], share) && strcmp(s->view[id].client, share->client) == 0)
+        const struct view *v = &s->view[id];
+        if (same_tree(v, share) && strcmp(v->client, share->client) == 0 &&
+            v->session_id == share->session_id)
             return id;
     }
     return add_view(s, share, hash);

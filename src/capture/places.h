@@ -1,8 +1,8 @@
 /*
  * Where things happened: shares, and names in them with what was counted about each.
  *
- * A client's caches are its own, so what it asks is kept by view (client, server, share); what
- * changes is kept by tree (server, share), since a change by anyone is a change for everyone.
+ * A client's caches are its own, so what it asks is kept by view (client, server, share, session);
+ * what changes is kept by tree (server, share), since a change by anyone is a change for everyone.
  * Names are found by their folded spelling, as servers find them.
  *
  * A table of places is bounded: the one that was asked for longest ago makes way. Sums over all
@@ -26,7 +26,8 @@
 
 struct view {
     char *client, *server, *name; /* as in struct smb_share */
-    unsigned tree;                /* the same for all views of one share */
+    uint64_t session_id;
+    unsigned tree; /* the same for all views of one share */
 };
 
 struct shares;

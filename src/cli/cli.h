@@ -14,6 +14,7 @@ struct larder_config;
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_LIMIT = 3 };
 
 /* argv[0] is the subcommand's name. Each returns an exit code. */
+int cmd_analyze(int argc, char **argv);
 int cmd_cat(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
 int cmd_ls(int argc, char **argv);

@@ -19,6 +19,7 @@ static const struct subcommand {
     {"stat", cmd_stat, "show what the server says about a path"},
     {"stats", cmd_stats, "show counters and caches of a live mount"},
     {"compare", cmd_compare, "run one command under several client behaviours and compare"},
+    {"analyze", cmd_analyze, "say what a packet capture shows of a client's caches"},
 };
 
 static void print_help(FILE *out)
