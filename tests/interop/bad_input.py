@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import threading
 
-from bed import LARDER, Samba, check, equal, finish, larder, user_name
+from bed import LARDER, PASSWORD, Samba, check, equal, finish, larder, user_name
 
 
 class Odd:
@@ -36,7 +36,7 @@ def processes():
     return set(run.stdout.split())
 
 
-def each_tool(what, target, place, says, options="", password="Passw0rd", code=1):
+def each_tool(what, target, place, says, options="", password=PASSWORD, code=1):
     user = f"user={user_name()}" + options
     for tool in (["ls", "-o", user, target], ["stat", "-o", user, target, "x"], ["cat", "-o", user, target, "x"],
                  ["mount", target, place, "-o", user], ["compare", target, "-o", user, "--", "true"]):

@@ -13,7 +13,7 @@ import tempfile
 import time
 
 HERE = os.path.dirname(os.path.abspath(__file__))
-PASSWORD = "Passw0rd"
+PASSWORD = f"Pw-{os.getpid()}-{os.urandom(4).hex()}"  # of this test alone
 # what a sanitizer has to say, also of daemons whose stderr nobody reads, is collected and looked at in finish()
 REPORTS = tempfile.mkdtemp(prefix="larder-sanitizer-")
 SUPPRESSIONS = os.path.join(HERE, "..", "lsan.supp")
