@@ -117,6 +117,10 @@ int client_open(struct client *c, const char *path, enum client_style style, voi
 int64_t client_read(struct client_file *f, void *buf, size_t len, uint64_t offset,
                     struct error *err);
 
+/* The attributes of an open file, by the open itself: 1 round trip. It need not have a name any
+ * more. */
+int client_file_stat(struct client_file *f, struct file_attr *ret, struct error *err);
+
 /* Waits for the answer with CLIENT_SINGLE; with CLIENT_COMPOUND sends and does not wait. Frees `f`
  * whatever happens. ret_attr (may be NULL): post-query attributes, only with CLIENT_SINGLE; zeroed
  * where none came. */

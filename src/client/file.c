@@ -1,5 +1,5 @@
 /*
- * Open, read, close.
+ * Open, read, stat, close.
  *
  * A file that the caller wants to read from its beginning is opened and read in one round trip.
  * Longer reads are cut into pieces of max_read, several of which are under way at a time. By MS-FSA
@@ -264,6 +264,14 @@ int64_t client_read(struct client_file *f, void *buf, size_t len, uint64_t offse
     }
     drop(&p);
     return r < 0 ? r : (int64_t)(done - offset);
+}
+
+/* ---- attributes ---- */
+
+int client_file_stat(struct client_file *f, struct file_attr *ret, struct error *err)
+{
+    const struct operation op = {f->client, "stat", f->path, err};
+    return stat_open(&op, f->handle->id, ret);
 }
 
 /* ---- close ---- */

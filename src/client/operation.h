@@ -61,6 +61,9 @@ int create_take(const struct operation *op, struct compound *m, struct handle **
 int close_run(const struct operation *op, struct handle *h, enum client_style style,
               struct file_attr *ret_attr);
 
+/* The attributes of an open, waited for (stat.c). */
+int stat_open(const struct operation *op, struct wire_file_id id, struct file_attr *ret);
+
 /* How a compound asks for its requests to be sent one by one instead. */
 struct retry {
     bool one_by_one;

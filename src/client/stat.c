@@ -163,19 +163,35 @@ static int take_stat(struct rd output, void *ret)
     return r;
 }
 
-int client_stat(struct client *c, const char *path, enum client_style style, struct file_attr *ret,
-                char spelling[CLIENT_NAME_MAX], struct error *err)
+/* `answer` is to outlive the question. */
+static struct question ask_all_information(const char *path, struct stat_answer *answer)
 {
-    const struct operation op = {c, "stat", path, err};
     size_t output = strlen(path) * 2 + ALL_INFORMATION_FIXED;
-    struct stat_answer answer;
-    const struct question q = {
+    return (struct question){
         .type = SMB2_0_INFO_FILE,
         .info_class = FILE_ALL_INFORMATION,
         .output_length = output < CREDIT_PAYLOAD ? (uint32_t)output : CREDIT_PAYLOAD,
         .take = take_stat,
-        .ret = &answer,
+        .ret = answer,
     };
+}
+
+int stat_open(const struct operation *op, struct wire_file_id id, struct file_attr *ret)
+{
+    struct stat_answer answer;
+    const struct question q = ask_all_information(op->path, &answer);
+    int r = ask_open(op, id, &q);
+    if (r == 0)
+        *ret = answer.attr;
+    return r;
+}
+
+int client_stat(struct client *c, const char *path, enum client_style style, struct file_attr *ret,
+                char spelling[CLIENT_NAME_MAX], struct error *err)
+{
+    const struct operation op = {c, "stat", path, err};
+    struct stat_answer answer;
+    const struct question q = ask_all_information(path, &answer);
     int r = ask(&op, style, &q, 1);
     if (r < 0)
         return r;

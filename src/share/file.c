@@ -1,6 +1,8 @@
 /*
  * Opens and data. In the compound style an open brings the beginning of the file along, so that a
- * small file costs one round trip: CREATE and READ together, the CLOSE sent and not waited for.
+ * small file costs one round trip: CREATE and READ together, the CLOSE sent and not waited for. An
+ * open goes on when its file is removed or replaced on the server; its attributes come by the open
+ * then, since no name leads to it.
  *
  * What came with the open serves the reads that follow, for as long as attributes are believed: a
  * file held open for longer is read from the server. At most 128 KiB per open file are kept. An
@@ -233,6 +235,31 @@ int64_t share_read(struct share *s, struct share_file *f, void *buf, size_t len,
 {
     int64_t n = read_first(f, buf, len, offset);
     return n >= 0 ? n : client_read(f->open, buf, len, offset, err);
+}
+
+int share_file_getattr(struct share *s, struct share_node *n, struct share_file *f,
+                       struct share_entry *ret, struct error *err)
+{
+    struct file_attr attr;
+    pthread_mutex_lock(&s->lock);
+    struct cache_ticket ticket = cache_ask(s->cache, clock_now());
+    pthread_mutex_unlock(&s->lock);
+    int r = client_file_stat(f->open, &attr, err);
+    if (r < 0)
+        return r;
+    pthread_mutex_lock(&s->lock);
+    uint64_t until = cache_commit_attr(s->cache, n, &attr, ticket, clock_now());
+    entry_of(n, &attr, until, ret);
+    pthread_mutex_unlock(&s->lock);
+    return 0;
+}
+
+void share_file_changed(struct share_file *f)
+{
+    pthread_mutex_lock(&f->lock);
+    free(f->first);
+    f->first = NULL;
+    pthread_mutex_unlock(&f->lock);
 }
 
 void share_close(struct share *s, struct share_file *f)

@@ -77,6 +77,12 @@ int share_open(struct share *s, struct share_node *n, bool want_data, struct sha
                struct share_entry *ret_entry, struct error *err);
 int64_t share_read(struct share *s, struct share_file *f, void *buf, size_t len, uint64_t offset,
                    struct error *err);
+/* The attributes of `n` by an open of it, for a file that has lost its name while it is read: it
+ * was removed or replaced on the server. ret->node is left NULL. */
+int share_file_getattr(struct share *s, struct share_node *n, struct share_file *f,
+                       struct share_entry *ret, struct error *err);
+/* Reads no more of what came along with the open: the file has changed since. */
+void share_file_changed(struct share_file *f);
 void share_close(struct share *s, struct share_file *f);
 
 struct share_statfs {

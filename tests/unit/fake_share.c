@@ -279,6 +279,20 @@ int64_t share_read(struct share *s, struct share_file *f, void *buf, size_t len,
     return (int64_t)n;
 }
 
+int share_file_getattr(struct share *s, struct share_node *n, struct share_file *f,
+                       struct share_entry *ret, struct error *err)
+{
+    pthread_mutex_lock(&s->lock);
+    *ret = entry_of(s, f->node);
+    ret->node = NULL;
+    pthread_mutex_unlock(&s->lock);
+    return 0;
+}
+
+void share_file_changed(struct share_file *f)
+{
+}
+
 void share_close(struct share *s, struct share_file *f)
 {
     pthread_mutex_lock(&s->lock);
