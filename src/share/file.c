@@ -97,7 +97,8 @@ static int open_by_name(struct share *s, struct share_node *n, bool want_data,
     struct error e = {0};
     r = open_path(s, path, first_read_size(s, want_data, size_known, size), &f, &attr, &e);
     pthread_mutex_lock(&s->lock);
-    bool replaced = r == 0 && !cache_file_same(n, &attr);
+    bool replaced =
+        r == 0 ? !cache_file_same(n, &attr) : r == -EISDIR && e.status && !cache_file_is_dir(n);
     if (replaced)
         r = error_set(&e, -ESTALE, 0, "the file has been replaced on the server");
     if (replaced || (r < 0 && share_says_missing(&e)))

@@ -175,6 +175,28 @@ static void a_renamed_file_opens_by_its_new_name(void **state)
     stop(&b);
 }
 
+/* A name that leads to a directory by now is no name of the file. */
+static void a_file_whose_name_went_to_a_directory_is_stale(void **state)
+{
+    const struct server_node before[] = {LINK(u"first", 2, "text"), LINK(u"second", 2, "text")};
+    const struct server_node after[] = {
+        {SERVER_ROOT, SERVER_NAME(u"first"), {.id = 3, .attributes = FILE_ATTRIBUTE_DIRECTORY}},
+        LINK(u"second", 2, "text")};
+    const struct server_node last[] = {
+        {SERVER_ROOT, SERVER_NAME(u"first"), {.id = 3, .attributes = FILE_ATTRIBUTE_DIRECTORY}},
+        {SERVER_ROOT, SERVER_NAME(u"second"), {.id = 4, .attributes = FILE_ATTRIBUTE_DIRECTORY}}};
+    struct bed b = start("profile=larder,actimeo=60", before, COUNT(before));
+    struct share_node *n = found(&b, "first");
+    assert_ptr_equal(found(&b, "second"), n);
+    play(&b, after, COUNT(after));
+    opens(&b, n, 0, "text");
+    play(&b, last, COUNT(last));
+    opens(&b, n, -ESTALE, "");
+    share_node_unref(b.share, n);
+    share_node_unref(b.share, n);
+    stop(&b);
+}
+
 /* A file moves out of a directory that is then replaced: its first name hangs on a directory that
  * no path leads to, and must not be the one that it goes by. */
 static void a_file_survives_the_directory_that_it_was_found_in(void **state)
@@ -210,6 +232,7 @@ int main(void)
         cmocka_unit_test(a_name_longer_than_any_name_is_refused),
         cmocka_unit_test(a_file_is_found_by_the_names_that_it_still_has),
         cmocka_unit_test(a_renamed_file_opens_by_its_new_name),
+        cmocka_unit_test(a_file_whose_name_went_to_a_directory_is_stale),
         cmocka_unit_test(a_file_survives_the_directory_that_it_was_found_in),
     };
     return cmocka_run_group_tests_name("share faults", tests, NULL, NULL);
