@@ -117,12 +117,13 @@ static bool try_derived(const struct attempt *a, uint16_t dialect, enum secure_c
     return try_key(a, c, a->from_server ? keys.from_server : keys.to_server);
 }
 
+/* Both, since people have them in either order, and Wireshark takes them so. */
 static bool try_given(const struct attempt *a, enum secure_cipher c)
 {
     const struct key *k = a->session->key;
-    size_t len = a->from_server ? k->from_len : k->to_len;
-    return len == secure_cipher_key_size(c) &&
-           try_key(a, c, a->from_server ? k->from_server : k->to_server);
+    size_t size = secure_cipher_key_size(c);
+    return (k->from_len == size && try_key(a, c, k->from_server)) ||
+           (k->to_len == size && try_key(a, c, k->to_server));
 }
 
 /* Whether the session may speak this cipher, as far as is known. */
@@ -158,18 +159,6 @@ static bool stays_closed(struct dissector *d, const struct record *r)
     return false;
 }
 
-static bool room(struct dissector *d, size_t len)
-{
-    if (len <= d->plain_cap)
-        return true;
-    uint8_t *plain = realloc(d->plain, len);
-    if (!plain)
-        return false;
-    d->plain = plain;
-    d->plain_cap = len;
-    return true;
-}
-
 bool decrypt_record(struct conn *c, const struct record *r, struct rd *ret_plain)
 {
     struct dissector *d = c->d;
@@ -182,7 +171,8 @@ bool decrypt_record(struct conn *c, const struct record *r, struct rd *ret_plain
         return stays_closed(d, r);
     }
     struct session *s = session_of(c, t.session_id);
-    if (!s || !s->key || r->captured < r->length || rd_left(&frame) == 0 || !room(d, r->length))
+    if (!s || !s->key || r->captured < r->length || rd_left(&frame) == 0 ||
+        !dissector_room(&d->plain, &d->plain_cap, r->length))
         return stays_closed(d, r);
 
     struct attempt a = {s, r->data, r->length, d->plain, r->from_server};

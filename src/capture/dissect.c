@@ -8,8 +8,7 @@
  * and all but the signature to be matched. Where NextCommand leads nowhere the walk ends and the
  * record is malformed; the next record is another one.
  *
- * Encrypted records that open are walked like any other. Of a compressed one the first bytes may
- * lie plain; if they hold a header, it is a message that was cut behind them.
+ * Encrypted records that open are walked like any other, and so are compressed ones once inflated.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -164,37 +163,20 @@ static void walk(struct conn *c, const struct record *r, struct rd frame, uint32
 
 /* ---- records ---- */
 
-/* What lies plain before the compressed bytes, or is the first of the chain's payloads. */
-static void compressed(struct conn *c, const struct record *r, struct rd frame, bool decrypted)
-{
-    struct wire_compression header;
-    struct wire_compression_payload first;
-    struct rd plain = {0};
-
-    c->d->counts.compressed_messages++;
-    if (wire_compression_decode(&frame, &header) < 0) {
-        c->d->counts.malformed += r->captured == r->length;
-        return;
-    }
-    if (!header.chained)
-        plain = rd_init(frame.base + frame.pos, header.offset);
-    else if (wire_compression_payload_next(&frame, &first) > 0 &&
-             first.algorithm == SMB2_COMPRESSION_NONE)
-        plain = first.data;
-    uint64_t length = (uint64_t)header.original_size + (header.chained ? 0 : header.offset);
-    if (plain.len >= WIRE_HEADER_SIZE && plain.len <= length && length <= WIRE_FRAME_MAX)
-        walk(c, r, plain, (uint32_t)length, decrypted);
-}
-
 static void frame(struct conn *c, const struct record *r, struct rd bytes, uint32_t length,
                   bool decrypted)
 {
-    switch (wire_protocol(&bytes)) {
+    enum wire_protocol protocol = wire_protocol(&bytes);
+
+    if (protocol == WIRE_COMPRESSION && inflate_record(c, r, &bytes)) {
+        protocol = wire_protocol(&bytes) == WIRE_SMB2 ? WIRE_SMB2 : WIRE_UNKNOWN;
+        length = (uint32_t)bytes.len;
+    }
+    switch (protocol) {
     case WIRE_SMB2:
         walk(c, r, bytes, length, decrypted);
         break;
-    case WIRE_COMPRESSION:
-        compressed(c, r, bytes, decrypted);
+    case WIRE_COMPRESSION: /* it was counted as such */
         break;
     case WIRE_SMB1:
         c->d->counts.smb1_messages++;
@@ -207,6 +189,18 @@ static void frame(struct conn *c, const struct record *r, struct rd bytes, uint3
     }
 }
 
+bool dissector_room(uint8_t **inout_buf, size_t *inout_cap, size_t len)
+{
+    if (len <= *inout_cap)
+        return true;
+    uint8_t *buf = realloc(*inout_buf, len);
+    if (!buf)
+        return false;
+    *inout_buf = buf;
+    *inout_cap = len;
+    return true;
+}
+
 void dissector_record(void *dissector, struct flow *flow, const struct record *r)
 {
     struct dissector *d = dissector;
@@ -214,6 +208,7 @@ void dissector_record(void *dissector, struct flow *flow, const struct record *r
     struct rd bytes = rd_init(r->data, r->captured);
 
     d->counts.records++;
+    d->captured_bytes += r->captured;
     if (!c)
         return;
     if (wire_protocol(&bytes) != WIRE_TRANSFORM)
@@ -267,6 +262,7 @@ struct dissector *dissector_free(struct dissector *d)
         conn_free(container_of(d->conns.next, struct conn, in_all));
     sessions_free(d);
     free(d->plain);
+    free(d->inflated);
     free(d);
     return NULL;
 }

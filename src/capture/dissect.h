@@ -6,7 +6,7 @@
  * end a request; a CANCEL has no response, a break notification no request. Sessions, trees and
  * opens are known per server and session, across connections (multichannel). In related compounds
  * the FileId of all ones means the open of the element before. Encrypted records are decrypted
- * where a key is known and counted as such where not; compressed ones are counted.
+ * where a key is known and counted as such where not; compressed ones are inflated.
  */
 #ifndef LARDER_CAPTURE_DISSECT_H
 #define LARDER_CAPTURE_DISSECT_H
@@ -114,7 +114,8 @@ struct dissect_counts {
     uint64_t wrong_keys;                /* those of a session that has a key, but it did not fit */
     uint64_t encrypted_by_direction[2]; /* to the server, from the server */
     uint64_t decrypted_messages;        /* records that were opened */
-    uint64_t compressed_messages;
+    uint64_t compressed_messages;       /* records; their messages are counted where they were */
+    uint64_t not_inflated;              /* inflated: all but these, and those that were cut */
     uint64_t malformed, unmatched_responses, unanswered_requests;
     uint64_t open_bound_reached; /* opens, requests, sessions and shares given up for a bound */
 };

@@ -7,6 +7,7 @@
  *   session.c   servers, sessions, trees
  *   open.c      opens
  *   decrypt.c   encrypted records, and what their keys are derived from
+ *   inflate.c   compressed records
  *   keyring.c   the file of keys
  *
  * Everything that lives from one record to the next has a bound, and the least recently used goes
@@ -49,9 +50,11 @@ struct dissector {
     size_t pending_count, pending_text;
     struct list shares;
     size_t share_count, tree_count;
-    uint8_t *plain; /* of the record being looked at, where it was encrypted */
-    size_t plain_cap;
-    char text[TEXT_MAX + 1]; /* of the name being looked at */
+    uint8_t *plain,
+        *inflated; /* of the record being looked at, where it was encrypted, compressed */
+    size_t plain_cap, inflated_cap;
+    uint64_t captured_bytes, inflated_bytes; /* of all records */
+    char text[TEXT_MAX + 1];                 /* of the name being looked at */
 };
 
 /* What is known of one TCP connection; its flow's `user`. */
@@ -178,7 +181,7 @@ void fields_of_request(struct element *e, struct pending *p);
 void fields_of_response(struct element *e, struct pending *p);
 void fields_of_break(struct element *e);
 
-/* ---- decrypt.c, keyring.c ---- */
+/* ---- decrypt.c, inflate.c, keyring.c ---- */
 
 struct key {
     uint64_t session_id;
@@ -190,6 +193,11 @@ const struct key *keyring_find(const struct keyring *k, uint64_t session_id); /*
 
 /* Opens an encrypted record into d->plain; false: it stays closed, and was counted. */
 bool decrypt_record(struct conn *c, const struct record *r, struct rd *ret_plain);
+/* Inflates a compressed record, which *inout is over, into d->inflated; false: it is counted, and
+ * no more. */
+bool inflate_record(struct conn *c, const struct record *r, struct rd *inout);
+/* Makes *inout_buf hold `len` bytes. */
+bool dissector_room(uint8_t **inout_buf, size_t *inout_cap, size_t len);
 /* NEGOTIATE and SESSION_SETUP, in the order in which they were seen. */
 void preauth_request(const struct element *e, struct pending *p);
 void preauth_response(const struct element *e, const struct pending *p);

@@ -150,3 +150,24 @@ int wire_compression_payload_next(struct rd *chain, struct wire_compression_payl
     *ret = p;
     return 1;
 }
+
+int wire_compression_payload_size(const struct wire_compression_payload *p, uint32_t *ret)
+{
+    struct rd data = p->data;
+
+    switch (p->algorithm) {
+    case SMB2_COMPRESSION_NONE:
+        *ret = (uint32_t)p->data.len;
+        return 0;
+    case SMB2_COMPRESSION_PATTERN_V1: /* 2.2.42.2.2 */
+        rd_skip(&data, 4);            /* Pattern, Reserved1, Reserved2 */
+        uint32_t repetitions = rd_u32(&data);
+        if (!rd_ok(&data))
+            return -EBADMSG;
+        *ret = repetitions;
+        return 0;
+    default:
+        *ret = p->original_size;
+        return 0;
+    }
+}

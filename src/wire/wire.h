@@ -12,7 +12,7 @@
  * FLUSH), lock.c, ioctl.c, directory.c, notify.c, info.c, setinfo.c, oplock.c (breaks and leases),
  * echo.c (ECHO, CANCEL, LOGOFF ...), frame.c (framing, header, compounds, error bodies), listing.c
  * (the entries of every listing class), transform.c (what encrypted and compressed messages come
- * in).
+ * in), xca.c (how the latter are inflated).
  */
 #ifndef LARDER_WIRE_WIRE_H
 #define LARDER_WIRE_WIRE_H
@@ -686,5 +686,11 @@ void wire_compression_payload_encode(struct wr *w, const struct wire_compression
                                      bool first);
 /* 1: got one; 0: no more; -EBADMSG. */
 int wire_compression_payload_next(struct rd *chain, struct wire_compression_payload *ret);
+/* Bytes that the payload becomes; -EBADMSG where it does not hold them. */
+int wire_compression_payload_size(const struct wire_compression_payload *p, uint32_t *ret);
+
+/* Writes the `len` bytes that `in` was made from (xca.c). -EBADMSG where it was made from anything
+ * else, -EOPNOTSUPP for LZ4 and what is not known. */
+int wire_inflate(uint16_t algorithm, struct rd in, uint8_t *out, size_t len);
 
 #endif

@@ -90,6 +90,7 @@ static void print(const struct streams *streams)
         {"decrypted", d.decrypted_messages},
         {"wrong_keys", d.wrong_keys},
         {"compressed", d.compressed_messages},
+        {"not_inflated", d.not_inflated},
         {"malformed", d.malformed},
         {"unmatched", d.unmatched_responses},
         {"unanswered", d.unanswered_requests},
