@@ -1,6 +1,7 @@
 /*
  * The side of the control socket that answers, and the mount's one housekeeping thread: it also has
- * the timer, and does for mount_stop what a signal handler may not do itself.
+ * the timer, does for mount_stop what a signal handler may not do itself, and watches over callers
+ * that were interrupted.
  *
  * One poll loop over everything, no call in it waits. A client has CLIENT_S seconds from connecting
  * to having read its reply, and there are at most CLIENTS_MAX at a time; later ones wait in the
@@ -30,7 +31,8 @@
 #define CLIENTS_MAX 8
 #define CLIENT_S    5
 #define REQUEST_MAX 256
-#define STOP_MS     10 /* between two calls of `stop` */
+#define STOP_MS     10  /* between two calls of `stop` */
+#define WATCH_MS    100 /* and of `watch` */
 
 struct client {
     int fd; /* -1: free */
@@ -44,8 +46,8 @@ struct client {
 struct control {
     struct control_calls calls;
     pthread_t thread;
-    int wake;              /* eventfd */
-    atomic_bool stop, end; /* what the wake is for */
+    int wake;                     /* eventfd */
+    atomic_bool stop, watch, end; /* what the wake is for */
 
     int dir, listener; /* -1 where there is no socket */
     char name[32];
@@ -172,6 +174,8 @@ static void *run(void *user)
     while (!atomic_load(&c->end)) {
         struct pollfd polls[POLL_COUNT];
         int wait_ms = prepare(c, polls, next_tick);
+        if (atomic_load(&c->watch) && wait_ms > WATCH_MS)
+            wait_ms = WATCH_MS;
         if (atomic_load(&c->stop) && wait_ms > STOP_MS)
             wait_ms = STOP_MS;
         if (poll(polls, POLL_COUNT, wait_ms) < 0)
@@ -182,6 +186,8 @@ static void *run(void *user)
         }
         if (atomic_load(&c->stop) && !c->calls.stop(c->calls.user))
             atomic_store(&c->stop, false);
+        if (atomic_exchange(&c->watch, false) && c->calls.watch(c->calls.user))
+            atomic_store(&c->watch, true);
         serve_clients(c, polls);
         if (polls[POLL_LISTENER].revents)
             client_accept(c);
@@ -289,6 +295,11 @@ void control_wake_stop(struct control *c)
     int saved = errno;
     wake(c, &c->stop);
     errno = saved;
+}
+
+void control_wake_watch(struct control *c)
+{
+    wake(c, &c->watch);
 }
 
 struct control *control_free(struct control *c)

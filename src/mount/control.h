@@ -24,7 +24,8 @@ struct control;
 struct control_calls {
     json_t *(*answer)(void *user, const char *request); /* NULL: an unknown request */
     void (*tick)(void *user);                           /* every CONTROL_TICK_S seconds */
-    bool (*stop)(void *user); /* control_wake_stop was called; true: call again soon */
+    bool (*stop)(void *user);  /* control_wake_stop was called; true: call again soon */
+    bool (*watch)(void *user); /* the same of control_wake_watch, less soon */
     void *user;
 };
 #define CONTROL_TICK_S 10
@@ -35,6 +36,8 @@ int control_start(const unsigned device[2], const struct control_calls *calls, s
                   struct error *ret_warning, struct error *err);
 /* Has the thread call `stop`. Async-signal-safe. */
 void control_wake_stop(struct control *c);
+/* Has the thread call `watch`. From any thread. */
+void control_wake_watch(struct control *c);
 /* Ends the thread and removes the socket. Returns NULL; NULL is allowed. */
 struct control *control_free(struct control *c);
 

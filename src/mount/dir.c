@@ -52,19 +52,19 @@ void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
     struct mount *m = call_of(req, UPCALL_OPENDIR);
     struct handle *handle;
-    int rc = handle_new(&m->handles, NULL, &handle);
+    int rc = handle_new(&m->handles, ino, NULL, &handle);
     if (rc < 0)
         return reply_error(req, rc);
 
     fi->fh = (uintptr_t)handle;
     if (fuse_reply_open(req, fi) < 0)
-        handle_free(&m->handles, handle);
+        handle_unref(&m->handles, handle);
 }
 
 void op_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
     struct mount *m = call_of(req, UPCALL_RELEASEDIR);
-    handle_free(&m->handles, handle_of(fi));
+    handle_unref(&m->handles, handle_of(fi));
     fuse_reply_err(req, 0);
 }
 
@@ -137,40 +137,59 @@ static int fill(struct mount *m, struct page *p, uint64_t ino, struct share_list
     return 0;
 }
 
-static void readdir_common(struct mount *m, fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
-                           struct handle *handle, bool plus)
+/* The handle's listing: a fresh one where there is none or reading starts over. With the handle's
+ * lock. */
+static int take_listing(struct mount *m, const struct node *node, struct handle *handle, off_t off)
 {
-    struct node *node = nodes_get(&m->nodes, ino);
-    if (!node)
-        return reply_error(req, -ESTALE);
-    if (off < 0)
-        return reply_error(req, -EINVAL);
+    struct share_listing *fresh;
+    if (off > 0 && handle->listing)
+        return 0;
+    int rc = share_list(m->share, node->share, &fresh, NULL);
+    if (rc == 0 && handle->listing)
+        share_listing_free(m->share, handle->listing);
+    if (rc == 0)
+        handle->listing = fresh;
+    return rc;
+}
+
+/* Answers from the handle's listing. With its lock. */
+static void reply_page(struct mount *m, fuse_req_t req, uint64_t ino, size_t size, off_t off,
+                       struct handle *handle, bool plus)
+{
     struct page page;
     int rc = page_init(&page, req, size, plus);
-    if (rc < 0)
-        goto out;
-
-    pthread_mutex_lock(&handle->lock);
-    if (off == 0 || !handle->listing) {
-        struct share_listing *fresh;
-        rc = share_list(m->share, node->share, &fresh, NULL);
-        if (rc == 0) {
-            if (handle->listing)
-                share_listing_free(m->share, handle->listing);
-            handle->listing = fresh;
-        }
-    }
     if (rc == 0)
-        rc = fill(m, &page, nodes_ino(&m->nodes, node), handle->listing, off);
-    pthread_mutex_unlock(&handle->lock);
-
-out:
+        rc = fill(m, &page, ino, handle->listing, off);
     if (rc < 0)
         reply_error(req, rc);
     if (rc < 0 || fuse_reply_buf(req, page.buf, page.used) < 0)
         for (size_t i = 0; i < page.given_count; i++)
             nodes_forget(&m->nodes, page.given[i], 1);
     page_done(&page);
+}
+
+static void readdir_common(struct mount *m, fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
+                           struct handle *handle, bool plus)
+{
+    if (off < 0)
+        return reply_error(req, -EINVAL);
+    struct node *node = nodes_hold(&m->nodes, ino);
+    if (!node)
+        return reply_error(req, -ESTALE);
+
+    struct call call;
+    handle_ref(&m->handles, handle);
+    call_begin(&m->calls, req, &call);
+    pthread_mutex_lock(&handle->lock);
+    int rc = take_listing(m, node, handle, off);
+    bool there = call_end(&m->calls, &call);
+    if (there && rc == 0)
+        reply_page(m, req, nodes_ino(&m->nodes, node), size, off, handle, plus);
+    else if (there)
+        reply_error(req, rc);
+    pthread_mutex_unlock(&handle->lock);
+    handle_unref(&m->handles, handle);
+    nodes_forget(&m->nodes, ino, 1);
 }
 
 void op_readdir(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse_file_info *fi)

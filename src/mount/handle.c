@@ -30,7 +30,7 @@ void handles_done(struct handles *h)
     pthread_mutex_destroy(&h->lock);
 }
 
-int handle_new(struct handles *h, struct share_file *file, struct handle **ret)
+int handle_new(struct handles *h, fuse_ino_t node, struct share_file *file, struct handle **ret)
 {
     struct handle *handle = calloc(1, sizeof(*handle));
     if (!handle) {
@@ -38,6 +38,8 @@ int handle_new(struct handles *h, struct share_file *file, struct handle **ret)
             share_close(h->share, file);
         return -ENOMEM;
     }
+    handle->refs = 1;
+    handle->node = node;
     handle->file = file;
     pthread_mutex_init(&handle->lock, NULL);
 
@@ -48,10 +50,51 @@ int handle_new(struct handles *h, struct share_file *file, struct handle **ret)
     return 0;
 }
 
-void handle_free(struct handles *h, struct handle *handle)
+void handle_ref(struct handles *h, struct handle *handle)
 {
     pthread_mutex_lock(&h->lock);
-    list_del(&handle->link);
+    handle->refs++;
     pthread_mutex_unlock(&h->lock);
-    destroy(h->share, handle);
+}
+
+void handle_unref(struct handles *h, struct handle *handle)
+{
+    pthread_mutex_lock(&h->lock);
+    bool last = --handle->refs == 0;
+    if (last)
+        list_del(&handle->link);
+    pthread_mutex_unlock(&h->lock);
+    if (last)
+        destroy(h->share, handle);
+}
+
+struct handle *handles_find(struct handles *h, fuse_ino_t node)
+{
+    struct handle *found = NULL;
+    struct list *item;
+    pthread_mutex_lock(&h->lock);
+    list_for_each(item, &h->all)
+    {
+        struct handle *handle = container_of(item, struct handle, link);
+        if (handle->node == node && handle->file) {
+            found = handle;
+            found->refs++;
+            break;
+        }
+    }
+    pthread_mutex_unlock(&h->lock);
+    return found;
+}
+
+void handles_changed(struct handles *h, const struct handle *by)
+{
+    struct list *item;
+    pthread_mutex_lock(&h->lock);
+    list_for_each(item, &h->all)
+    {
+        struct handle *handle = container_of(item, struct handle, link);
+        if (handle->node == by->node && handle != by && handle->file)
+            share_file_changed(handle->file);
+    }
+    pthread_mutex_unlock(&h->lock);
 }

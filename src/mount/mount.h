@@ -15,7 +15,8 @@
  *
  * Threads of a mount: the loop's workers (up to max_threads), one for the control socket, timer and
  * stop, one that holds the watchdog process. Lock order: a directory handle's lock, then share/'s
- * locks; the node table's lock and the handle list's are leaves, held across no call.
+ * locks; the node table's lock is a leaf, held across no call, the handle list's across none that
+ * waits.
  */
 #ifndef LARDER_MOUNT_MOUNT_H
 #define LARDER_MOUNT_MOUNT_H

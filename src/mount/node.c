@@ -59,6 +59,16 @@ struct node *nodes_get(struct nodes *n, fuse_ino_t id)
     return node;
 }
 
+struct node *nodes_hold(struct nodes *n, fuse_ino_t id)
+{
+    pthread_mutex_lock(&n->lock);
+    struct node *node = find(n, id);
+    if (node && node != &n->root)
+        node->lookups++;
+    pthread_mutex_unlock(&n->lock);
+    return node;
+}
+
 int nodes_enter(struct nodes *n, struct share_node *share, uint64_t ino, fuse_ino_t *ret_id)
 {
     uint64_t id = share_node_serial(share) + FIRST_ID;
@@ -159,13 +169,18 @@ bool nodes_told_otherwise(struct nodes *n, const struct node *node, const struct
     return otherwise;
 }
 
-bool nodes_pages_keep(struct nodes *n, struct node *node, uint64_t written, uint64_t size)
+bool nodes_pages_keep(struct nodes *n, struct node *node, const struct file_attr *attr)
 {
     pthread_mutex_lock(&n->lock);
     struct node_pages *p = &node->pages;
-    bool same = p->known && p->written == written && p->size == size;
+    bool same = p->known && p->created == attr->created && p->written == attr->written &&
+                p->changed == attr->changed && p->size == attr->size;
     if (!same)
-        *p = (struct node_pages){.known = true, .written = written, .size = size};
+        *p = (struct node_pages){.known = true,
+                                 .created = attr->created,
+                                 .written = attr->written,
+                                 .changed = attr->changed,
+                                 .size = attr->size};
     pthread_mutex_unlock(&n->lock);
     return same;
 }

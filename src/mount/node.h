@@ -7,7 +7,8 @@
  * somebody else's file, and the generation that FUSE asks for beside it is always 0.
  *
  * A `struct node *` stays valid while the call that it was got for is answered: the kernel forgets
- * no node with a call in flight. The lock is a leaf; share/ is not called under it.
+ * no node with a call in flight. A call that may be given up (call.h) holds its node by a look-up
+ * of its own. The lock is a leaf; share/ is not called under it.
  */
 #ifndef LARDER_MOUNT_NODE_H
 #define LARDER_MOUNT_NODE_H
@@ -22,8 +23,8 @@
 
 /* The state of a file that the kernel's pages of it belong to. */
 struct node_pages {
-    bool known;       /* the file was opened before, in this state: */
-    uint64_t written; /* FILETIME */
+    bool known;                         /* the file was opened before, in this state: */
+    uint64_t created, written, changed; /* FILETIMEs */
     uint64_t size;
     bool to_the_end; /* its last byte has been read since */
 };
@@ -58,6 +59,9 @@ void nodes_done(struct nodes *n);
 /* NULL: not a number that the kernel holds. */
 struct node *nodes_get(struct nodes *n, fuse_ino_t id);
 
+/* The same with one more look-up, which nodes_forget takes back. */
+struct node *nodes_hold(struct nodes *n, fuse_ino_t id);
+
 /* One more look-up of the node; takes the reference over, also on failure. -ENOMEM. */
 int nodes_enter(struct nodes *n, struct share_node *share, uint64_t ino, fuse_ino_t *ret_id);
 void nodes_forget(struct nodes *n, fuse_ino_t id, uint64_t lookups);
@@ -75,8 +79,10 @@ bool nodes_told_otherwise(struct nodes *n, const struct node *node, const struct
 /* Whether an open may expect the whole file in the kernel's pages already. */
 bool nodes_pages_whole(struct nodes *n, const struct node *node);
 /* An open found the file in this state. Returns whether the kernel's pages are of the same state,
- * and remembers it. */
-bool nodes_pages_keep(struct nodes *n, struct node *node, uint64_t written, uint64_t size);
+ * and remembers it. Size and time of writing alone do not tell: a file that is unpacked over
+ * another may have both from it, and its id too. (Samba has no time of change of its own: it tells
+ * the time of writing twice.) */
+bool nodes_pages_keep(struct nodes *n, struct node *node, const struct file_attr *attr);
 /* The kernel got the bytes up to `end`. */
 void nodes_pages_read(struct nodes *n, struct node *node, uint64_t end);
 

@@ -2,8 +2,9 @@
  * The calls of the kernel, one function each; directories are in dir.c, files in file.c.
  *
  * A handler runs on one of the session's worker threads and blocks for as long as share/ does. It
- * answers exactly once. What share/ believes and for how long becomes the kernel's timeouts, if the
- * profile lets the kernel keep anything; otherwise they are 0 and every call comes here.
+ * answers exactly once, or not at all where its caller died meanwhile (call.h). What share/
+ * believes and for how long becomes the kernel's timeouts, if the profile lets the kernel keep
+ * anything; otherwise they are 0 and every call comes here.
  *
  * A positive entry gets a timeout only under the server's own spelling: of a name that was asked
  * for in another case the kernel would keep an alias that no later change of the file can reach.
@@ -67,13 +68,21 @@ int enter_entry(struct mount *m, const struct share_entry *entry, struct fuse_en
 static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
     struct mount *m = call_of(req, UPCALL_LOOKUP);
-    struct node *dir = nodes_get(&m->nodes, parent);
+    struct node *dir = nodes_hold(&m->nodes, parent);
     if (!dir)
         return reply_error(req, -ESTALE);
 
     struct share_entry found = {0};
     struct fuse_entry_param entry = {0};
+    struct call call;
+    call_begin(&m->calls, req, &call);
     int rc = share_lookup(m->share, dir->share, name, &found, NULL);
+    bool there = call_end(&m->calls, &call);
+    nodes_forget(&m->nodes, parent, 1);
+    if (!there && rc == 0)
+        share_node_unref(m->share, found.node);
+    if (!there)
+        return;
     if (rc == -EILSEQ)
         rc = -ENOENT; /* what is no UTF-8 is no name on any server */
     if (rc == -ENOENT && kernel_timeout(m, found.valid_ns) > 0) {
@@ -105,22 +114,42 @@ static void op_forget_multi(fuse_req_t req, size_t count, struct fuse_forget_dat
     fuse_reply_none(req);
 }
 
+/* A file that was removed or replaced on the server is still there for those who have it open. */
+static int getattr(struct mount *m, const struct node *node, struct share_entry *ret)
+{
+    int rc = share_getattr(m->share, node->share, ret, NULL);
+    if (rc != -ENOENT && rc != -ENOTDIR && rc != -ESTALE)
+        return rc;
+    struct handle *handle = handles_find(&m->handles, node->id);
+    if (!handle)
+        return rc;
+    rc = share_file_getattr(m->share, node->share, handle->file, ret, NULL);
+    handle_unref(&m->handles, handle);
+    return rc;
+}
+
 static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
     struct mount *m = call_of(req, UPCALL_GETATTR);
-    struct node *node = nodes_get(&m->nodes, ino);
+    struct node *node = nodes_hold(&m->nodes, ino);
     if (!node)
         return reply_error(req, -ESTALE);
 
     struct share_entry found = {0};
-    int rc = share_getattr(m->share, node->share, &found, NULL);
-    if (rc < 0)
-        return reply_error(req, rc);
-    nodes_set_ino(&m->nodes, node, found.ino);
-    nodes_tell(&m->nodes, node, &found.attr);
-    struct stat st;
-    attr_to_stat(&m->rules, &found.attr, found.ino, &st);
-    fuse_reply_attr(req, &st, kernel_timeout(m, found.valid_ns));
+    struct call call;
+    call_begin(&m->calls, req, &call);
+    int rc = getattr(m, node, &found);
+    bool there = call_end(&m->calls, &call);
+    if (there && rc == 0) {
+        nodes_set_ino(&m->nodes, node, found.ino);
+        nodes_tell(&m->nodes, node, &found.attr);
+        struct stat st;
+        attr_to_stat(&m->rules, &found.attr, found.ino, &st);
+        fuse_reply_attr(req, &st, kernel_timeout(m, found.valid_ns));
+    } else if (there) {
+        reply_error(req, rc);
+    }
+    nodes_forget(&m->nodes, ino, 1);
 }
 
 /* access(2) and chdir(2), unless the kernel checks modes itself (allow_other). No request: only
@@ -141,7 +170,11 @@ static void op_statfs(fuse_req_t req, fuse_ino_t ino)
 
     if (!known) {
         uint64_t asked = clock_now();
+        struct call call;
+        call_begin(&m->calls, req, &call);
         int rc = share_statfs(m->share, &s, NULL);
+        if (!call_end(&m->calls, &call))
+            return;
         if (rc < 0)
             return reply_error(req, rc);
         pthread_mutex_lock(&m->statfs_lock);

@@ -202,9 +202,16 @@ static bool stop(void *user)
     return looping;
 }
 
+static bool watch(void *user)
+{
+    struct mount *m = user;
+    return calls_sweep(&m->calls);
+}
+
 static int control_begin(struct mount *m, struct error *err)
 {
-    struct control_calls calls = {.answer = answer, .tick = tick, .stop = stop, .user = m};
+    struct control_calls calls = {
+        .answer = answer, .tick = tick, .stop = stop, .watch = watch, .user = m};
     struct error warning;
     int rc = control_start(m->device, &calls, &m->control, &warning, err);
     if (rc == 0 && warning.code)
@@ -251,6 +258,7 @@ static struct mount *mount_new(struct share *share, const struct mount_options *
         return NULL;
     }
     handles_init(&m->handles, share);
+    calls_init(&m->calls);
     pthread_mutex_init(&m->statfs_lock, NULL);
     pthread_mutex_init(&m->loop_lock, NULL);
     return m;
@@ -336,6 +344,7 @@ struct mount *mount_free(struct mount *m)
     m->control = control_free(m->control);
     if (m->session)
         fuse_session_destroy(m->session);
+    calls_done(&m->calls);
     handles_done(&m->handles);
     nodes_done(&m->nodes);
     pthread_mutex_destroy(&m->statfs_lock);

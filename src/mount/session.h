@@ -8,6 +8,7 @@
 #include <stdint.h>
 
 #include "mount/attr.h"
+#include "mount/call.h"
 #include "mount/fuse.h"
 #include "mount/handle.h"
 #include "mount/node.h"
@@ -41,6 +42,7 @@ struct mount {
     struct fuse_session *session;
     struct nodes nodes;
     struct handles handles;
+    struct calls calls;
     struct control *control;
     struct watchdog *watchdog; /* NULL where there is no fusectl file system */
     bool lost;                 /* that the server is gone was logged; control thread only */

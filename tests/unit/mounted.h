@@ -1,0 +1,90 @@
+/*
+ * What the tests of mount/ share: a FUSE mount of the share in memory in a temporary directory. A
+ * test is skipped where this machine lets us mount nothing.
+ */
+#ifndef LARDER_TESTS_MOUNTED_H
+#define LARDER_TESTS_MOUNTED_H
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+#include "fake_share.h"
+#include "mount/mount.h"
+#include "mount/place.h"
+
+#define LONG_NS (600 * NS_PER_SEC)
+
+struct mounted {
+    char dir[64];
+    struct share *share;
+    struct mount *mount;
+    pthread_t loop;
+    int rc;
+};
+
+static inline void *serve(void *user)
+{
+    struct mounted *m = user;
+    m->rc = mount_loop(m->mount);
+    return NULL;
+}
+
+static inline struct mounted *begin(uint64_t valid_ns)
+{
+    struct mounted *m = calloc(1, sizeof(*m));
+    strcpy(m->dir, "/tmp/larder-test-XXXXXX");
+    assert_non_null(mkdtemp(m->dir));
+    m->share = fake_share_new(valid_ns);
+    struct mount_options o;
+    mount_options_init(&o);
+    o.mountpoint = m->dir;
+    o.fsname = "//fake,server/sh\\are";
+    struct error err;
+    int rc = mount_start(m->share, &o, &m->mount, &err);
+    if (rc < 0) {
+        rmdir(m->dir);
+        fake_share_free(m->share);
+        free(m);
+        print_message("no FUSE mount here: %s\n", err.text);
+        skip();
+        abort(); /* skip() does not return */
+    }
+    assert_int_equal(pthread_create(&m->loop, NULL, serve, m), 0);
+    return m;
+}
+
+static inline void finish(struct mounted *m)
+{
+    mount_stop(m->mount);
+    pthread_join(m->loop, NULL);
+    assert_int_equal(m->rc, 0);
+    mount_free(m->mount);
+    struct place at;
+    assert_int_equal(place_find(m->dir, &at), -ENOENT);
+    assert_int_equal(rmdir(m->dir), 0);
+    assert_int_equal(fake_share_held(m->share), 0);
+    fake_share_free(m->share);
+    free(m);
+}
+
+static inline const char *in(const struct mounted *m, const char *path)
+{
+    static _Thread_local char full[PATH_MAX];
+    snprintf(full, sizeof(full), "%s/%s", m->dir, path);
+    return full;
+}
+
+#endif
