@@ -3,7 +3,7 @@
  *
  *   LIST               the listing of the directory
  *   SEARCH for a name  a look-up of the name
- *   STAT               the attributes of the file where the client knew it by then, else a look-up
+ *   STAT               a look-up of the name; of the root, which has none, its attributes
  *   MISS               a look-up; where the CREATE wanted more than to look, an open
  *   the rest           nothing that a cache could answer
  *
@@ -271,32 +271,37 @@ static bool agrees(struct play *p, const struct cache_plan *plan)
     return false;
 }
 
-static void look_up(struct play *p, enum cache_intent intent)
+static void ask_server(struct play *p, const struct cache_plan *plan)
 {
     const struct operation *o = p->s->op;
-    struct cache_plan plan;
-    cache_plan_lookup(p->c, p->dir, p->name, p->len, intent, p->s->now, &plan);
-    if (plan.file)
-        cache_file_unref(p->c, plan.file);
-    if (plan.step == CACHE_ANSWER) {
-        if (agrees(p, &plan))
-            answered(p);
-    } else if (plan.step == CACHE_OPEN || o->status == STATUS_OBJECT_PATH_NOT_FOUND) {
+    if (plan->step == CACHE_OPEN || o->status == STATUS_OBJECT_PATH_NOT_FOUND) {
         keep(p->a, o, o->round_trips); /* the first CREATE on the way fails, whatever it is for */
         commit_subject(p, ask(p));
-    } else if (plan.step == CACHE_LIST) {
-        ask_list(p, plan.guess);
-    } else if (plan.step == CACHE_SEARCH) {
+    } else if (plan->step == CACHE_LIST) {
+        ask_list(p, plan->guess);
+    } else if (plan->step == CACHE_SEARCH) {
         ask_search(p);
     } else {
         ask_stat(p);
     }
 }
 
-static void get_attr(struct play *p, struct cache_file *f)
+static void look_up(struct play *p, enum cache_intent intent)
 {
     struct cache_plan plan;
-    cache_plan_attr(p->c, f, p->s->now, &plan);
+    cache_plan_lookup(p->c, p->dir, p->name, p->len, intent, p->s->now, &plan);
+    if (plan.file)
+        cache_file_unref(p->c, plan.file);
+    if (plan.step != CACHE_ANSWER)
+        ask_server(p, &plan);
+    else if (agrees(p, &plan))
+        answered(p);
+}
+
+static void stat_root(struct play *p)
+{
+    struct cache_plan plan;
+    cache_plan_attr(p->c, p->dir, p->s->now, &plan);
     if (plan.file)
         cache_file_unref(p->c, plan.file);
     if (plan.step == CACHE_ANSWER) {
@@ -304,23 +309,7 @@ static void get_attr(struct play *p, struct cache_file *f)
         return;
     }
     keep(p->a, p->s->op, 1);
-    if (p->len && !cache_file_same(f, &p->s->subject->attr))
-        commit_subject(p, ask(p)); /* another file by now */
-    else
-        cache_commit_attr(p->c, f, &p->s->subject->attr, ask(p), p->s->now);
-}
-
-static void stat(struct play *p)
-{
-    uint64_t size;
-    struct cache_file *f =
-        p->len ? cache_peek(p->c, p->dir, p->name, p->len) : cache_file_ref(p->dir);
-    if (f && (!p->len || cache_file_size(f, &size)))
-        get_attr(p, f);
-    else
-        look_up(p, CACHE_LOOK_UP);
-    if (f)
-        cache_file_unref(p->c, f);
+    cache_commit_attr(p->c, p->dir, &p->s->subject->attr, ask(p), p->s->now);
 }
 
 static void list(struct play *p)
@@ -340,11 +329,22 @@ static void list(struct play *p)
     cache_listing_unref(l);
 }
 
+/* A file that was only read: a compound brings its beginning with the CREATE, and nobody waits for
+ * the CLOSE. */
+static uint32_t waits_to_read(const struct operation *o)
+{
+    uint32_t reads = o->requests[SMB2_READ], others = 0;
+    for (unsigned i = 0; i < SMB2_COMMANDS; i++)
+        if (i != SMB2_CREATE && i != SMB2_READ && i != SMB2_CLOSE)
+            others += o->requests[i];
+    return others || o->changes ? o->round_trips : reads ? reads : 1;
+}
+
 /* It went to the server in any case; what it brought is believed all the same. */
 static void served(struct play *p)
 {
     const struct operation *o = p->s->op;
-    keep(p->a, o, o->round_trips);
+    keep(p->a, o, waits_to_read(o));
     if (o->changes)
         return;
     struct cache_ticket t = ask(p);
@@ -383,10 +383,10 @@ static void act(struct play *p)
         served(p);
     else if (o->kind == OPERATION_LIST)
         list(p);
-    else if (o->kind == OPERATION_SEARCH)
+    else if (o->kind == OPERATION_STAT && !p->len)
+        stat_root(p);
+    else if (o->kind == OPERATION_STAT || o->kind == OPERATION_SEARCH)
         look_up(p, CACHE_LOOK_UP);
-    else if (o->kind == OPERATION_STAT)
-        stat(p);
     else if (o->kind == OPERATION_MISS)
         look_up(p, is_lookup_only(o) ? CACHE_LOOK_UP : CACHE_OPEN_IT);
     else
@@ -432,10 +432,28 @@ void engine_play(struct cache *c, struct account *a, const struct scene *s)
     keep(a, o, o->round_trips);
 }
 
+void engine_use(struct cache *c, const char *path, size_t path_len, uint64_t now)
+{
+    struct cache_file *dir;
+    const char *name;
+    size_t len;
+    struct cache_plan plan;
+    if (cache_walk(c, path, path_len, now, &dir, &name, &len) < 0)
+        return;
+    struct cache_file *f = cache_peek(c, dir, name, len);
+    if (f) {
+        cache_plan_attr(c, f, now, &plan);
+        if (plan.file)
+            cache_file_unref(c, plan.file);
+        cache_file_unref(c, f);
+    }
+    cache_file_unref(c, dir);
+}
+
 /* Whether nothing but data was written, so that the names in the directory stay what they are. */
 static bool changes_data_only(const struct operation *o)
 {
-    return o->disposition == FILE_OPEN && !o->requests[SMB2_SET_INFO] &&
+    return o->disposition == FILE_OPEN && !o->moved_to && !o->requests[SMB2_SET_INFO] &&
            !(o->options & FILE_DELETE_ON_CLOSE);
 }
 

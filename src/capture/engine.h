@@ -43,6 +43,9 @@ struct scene {
 };
 
 void engine_play(struct cache *c, struct account *a, const struct scene *s);
+/* The attributes of what was looked up at `now` were asked for then: no request, since the look-up
+ * had just brought them, but what is used stays in a cache. */
+void engine_use(struct cache *c, const char *path, size_t path_len, uint64_t now);
 /* Somebody changed what the operation is about. */
 void engine_changed(struct cache *c, const struct scene *s);
 

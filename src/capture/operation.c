@@ -292,6 +292,18 @@ static void add_query_directory(struct operations *all, struct building *b,
     }
 }
 
+static void add_change(struct building *b, const struct exchange *x)
+{
+    struct operation *op = &b->op;
+    enum exchange_change change = exchange_changes(x);
+    op->changes |= change != CHANGE_NONE;
+    if (change != CHANGE_ELSEWHERE_TOO)
+        return;
+    op->changes_elsewhere |= op->moved_to != NULL; /* one that went before is not told any more */
+    op->moved_to = x->pattern ? keep_text(b, x->pattern) : NULL;
+    op->changes_elsewhere |= !op->moved_to;
+}
+
 static void add_exchange(struct operations *all, struct building *b, const struct exchange *x)
 {
     struct operation *op = &b->op;
@@ -308,8 +320,7 @@ static void add_exchange(struct operations *all, struct building *b, const struc
     if (last > op->end_ns)
         op->end_ns = last;
     op->messages += (uint32_t)x->request_seen + x->answered;
-    op->changes |= exchange_changes(x) != CHANGE_NONE;
-    op->changes_elsewhere |= exchange_changes(x) == CHANGE_ELSEWHERE_TOO;
+    add_change(b, x);
     op->served |= is_served(x);
     if (x->attr_known) {
         op->attr = x->attr;

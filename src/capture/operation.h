@@ -43,7 +43,8 @@ struct operation {
     uint32_t round_trips;
     uint64_t read_bytes, written_bytes;
     bool changes;           /* it created, wrote, renamed, deleted, set something */
-    bool changes_elsewhere; /* it renamed or linked: a second name, which is not told */
+    bool changes_elsewhere; /* it changed a second path, which is not told */
+    const char *moved_to;   /* the second path, which it was renamed or linked to; NULL: none */
     bool lease_granted; /* a lease or an oplock: it serves as a promise, and is never avoidable */
     bool served; /* what only the server can do: data, locks, notifications, security, control codes
                     ... */

@@ -3,6 +3,11 @@
  * window with their seat, so that one is dropped only when none of its operations waits. Shares are
  * numbered by server and name over all clients; where the name was not seen (the capture began
  * later) a share is its own session's tree.
+ *
+ * Whoever looks up a name goes on to ask for its attributes, unless it was a directory on the way
+ * to something inside it: the next operation of the seat tells which. The capture's client had
+ * these attributes at hand and sent nothing; the caches must be asked all the same, since what is
+ * used is what stays in them.
  */
 #include "capture/replay.h"
 
@@ -29,8 +34,10 @@ struct seat {
     struct list used; /* in replay->used */
     struct list at_share;
     struct known_share *share;
-    size_t waiting; /* operations in the window */
-    bool pipes;     /* whose names are no files */
+    size_t waiting;           /* operations in the window */
+    bool pipes;               /* whose names are no files */
+    struct subject looked_up; /* by the last operation; not known: it was no look-up */
+    uint64_t looked_up_at;
     struct cache **caches;
     char name[];
 };
@@ -97,6 +104,7 @@ static void seat_free(struct replay *r, struct seat *seat)
     for (size_t i = 0; seat->caches && i < r->account_count; i++)
         cache_free(seat->caches[i]);
     free(seat->caches);
+    subject_done(&seat->looked_up);
     free(seat);
 }
 
@@ -186,12 +194,19 @@ static void add_seen(struct effort *to, const struct operation *o)
     to->waited_ns += o->waited_ns;
 }
 
-static void changed(struct replay *r, struct known_share *share, const struct scene *s)
+static struct subject subject_at(const struct seat *seat, const struct operation *o, bool moved)
+{
+    struct subject s;
+    if (seat->pipes || (moved ? subject_init_moved(&s, o) : subject_init(&s, o)) < 0)
+        s = (struct subject){0};
+    return s;
+}
+
+static void changed_at(struct replay *r, const struct seat *by, const struct scene *s)
 {
     struct list *item;
-    if (!s->subject->known || s->op->changes_elsewhere)
-        share->blind_since = s->now;
-    list_for_each(item, &share->seats)
+    world_forget(r->world, by->share->number, s->subject);
+    list_for_each(item, &by->share->seats)
     {
         struct seat *seat = container_of(item, struct seat, at_share);
         for (size_t i = 0; i < r->account_count; i++)
@@ -199,36 +214,66 @@ static void changed(struct replay *r, struct known_share *share, const struct sc
     }
 }
 
-static struct subject subject_at(const struct seat *seat, const struct operation *o)
+/* An operation has changed its subject, and perhaps what that was renamed to. */
+static void changed(struct replay *r, const struct seat *by, const struct scene *s)
 {
-    struct subject s;
-    if (seat->pipes || subject_init(&s, o) < 0)
-        s = (struct subject){0};
-    return s;
+    struct subject moved = subject_at(by, s->op, true);
+    if (!s->subject->known || s->op->changes_elsewhere || (s->op->moved_to && !moved.known))
+        by->share->blind_since = s->now;
+    changed_at(r, by, s);
+    if (moved.known)
+        changed_at(r, by, &(struct scene){.op = s->op, .subject = &moved, .now = s->now});
+    subject_done(&moved);
+}
+
+static bool is_inside(const struct subject *s, const struct subject *dir)
+{
+    return s->known && s->len > dir->len && s->path[dir->len] == '/' &&
+           memcmp(s->path, dir->path, dir->len) == 0;
+}
+
+/* What the last look-up was for, now that it is seen what came next. */
+static void settle_look_up(struct replay *r, struct seat *seat, const struct subject *next)
+{
+    struct subject *s = &seat->looked_up;
+    for (size_t i = 0; s->known && !is_inside(next, s) && i < r->account_count; i++)
+        engine_use(seat->caches[i], s->path, s->len, seat->looked_up_at);
+    subject_done(s);
+}
+
+static bool is_look_up(const struct operation *o, const struct subject *s)
+{
+    return s->known && s->there && s->name_len && !o->served && !o->changes &&
+           (o->kind == OPERATION_SEARCH || o->kind == OPERATION_STAT);
 }
 
 static void begins(void *user, void *tag, const struct operation *o, uint64_t now)
 {
     struct replay *r = user;
     struct seat *seat = tag;
-    struct subject subject = subject_at(seat, o);
+    struct subject subject = subject_at(seat, o, false);
     struct scene s = {
         .op = o, .subject = &subject, .world = r->world, .share = seat->share->number, .now = now};
+    settle_look_up(r, seat, &subject);
     s.appeared = world_learn(r->world, s.share, o, &subject);
     if (o->changes)
-        changed(r, seat->share, &s);
+        changed(r, seat, &s);
     s.blind_since = seat->share->blind_since;
     for (size_t i = 0; i < r->account_count; i++)
         engine_play(seat->caches[i], r->accounts[i], &s);
-    subject_done(&subject);
+    if (is_look_up(o, &subject)) {
+        seat->looked_up = subject;
+        seat->looked_up_at = now;
+    } else {
+        subject_done(&subject);
+    }
 }
 
 static void ends(void *user, void *tag, const struct operation *o, uint64_t now)
 {
-    struct replay *r = user;
     struct seat *seat = tag;
-    struct subject subject = subject_at(seat, o);
-    changed(r, seat->share, &(struct scene){.op = o, .subject = &subject, .now = now});
+    struct subject subject = subject_at(seat, o, false);
+    changed(user, seat, &(struct scene){.op = o, .subject = &subject, .now = now});
     subject_done(&subject);
 }
 

@@ -91,6 +91,7 @@ static struct settings settings_at(const struct sweep *s, uint64_t value)
                         [OBSERVE_INFO] = &at.file_info_cache,
                         [OBSERVE_NOTFOUND] = &at.file_not_found_cache};
     *on[s->swept->cache] = true;
+    at.info_answers_lookup |= s->swept->cache == OBSERVE_INFO; /* else it is hardly ever asked */
     if (at.cache_memory_max > SWEEP_MEMORY_MAX)
         at.cache_memory_max = SWEEP_MEMORY_MAX;
     return at;

@@ -15,7 +15,8 @@
 
 struct sweep;
 /* `setting` is the name of one of the six lifetimes and bounds, in any case; `base` gives all other
- * settings (the setting's cache is switched on). The replay has not begun, and outlives it.
+ * settings (the setting's cache is switched on, and file info may answer look-ups where its own
+ * settings are swept). The replay has not begun, and outlives it.
  * -ENOENT for another setting, -E2BIG, -ENOMEM; with err. */
 int sweep_new(struct replay *r, const char *setting, const struct settings *base,
               struct sweep **ret, struct error *err);

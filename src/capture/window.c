@@ -43,7 +43,7 @@ static const char *put(char **at, const char *text, size_t len)
 static struct item *item_new(const struct operation *o, void *tag)
 {
     size_t bytes = sizeof(struct item) + o->name_count * sizeof(struct operation_name) +
-                   text_size(o->path) + text_size(o->pattern);
+                   text_size(o->path) + text_size(o->pattern) + text_size(o->moved_to);
     for (size_t i = 0; i < o->name_count; i++)
         bytes += o->names[i].len;
     struct item *item = malloc(bytes);
@@ -59,6 +59,7 @@ static struct item *item_new(const struct operation *o, void *tag)
     item->op.names = names;
     item->op.path = put(&text, o->path, text_size(o->path));
     item->op.pattern = put(&text, o->pattern, text_size(o->pattern));
+    item->op.moved_to = put(&text, o->moved_to, text_size(o->moved_to));
     item->op.share = NULL;
     return item;
 }

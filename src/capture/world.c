@@ -116,6 +116,12 @@ int subject_init(struct subject *s, const struct operation *o)
     return 0;
 }
 
+int subject_init_moved(struct subject *s, const struct operation *o)
+{
+    *s = (struct subject){0};
+    return o->moved_to ? set_path(s, o->moved_to, NULL) : 0;
+}
+
 void subject_done(struct subject *s)
 {
     free(s->path);
@@ -286,12 +292,7 @@ static void learn_names(struct world *w, uint64_t share, const struct operation 
 static bool learn_subject(struct world *w, struct known_dir *d, const struct operation *o,
                           const struct subject *s)
 {
-    struct known_name *n = find_name(d, s->name, s->name_len);
-    if (o->changes) { /* what it made of its path cannot be told from what is kept of it */
-        if (n)
-            drop_name(w, d, n);
-        return false;
-    }
+    const struct known_name *n = find_name(d, s->name, s->name_len);
     bool appeared = s->there && n && n->state == NAME_MISSING;
     bool spelled = o->kind != OPERATION_SEARCH || !o->name_count; /* else learn_names has it */
     if (s->there ? spelled : o->status != STATUS_OBJECT_PATH_NOT_FOUND)
@@ -300,11 +301,23 @@ static bool learn_subject(struct world *w, struct known_dir *d, const struct ope
     return appeared;
 }
 
+void world_forget(struct world *w, uint64_t share, const struct subject *s)
+{
+    struct known_dir *d = s->known ? find_dir(w, share, s->path, s->dir_len) : NULL;
+    struct known_name *n = d ? find_name(d, s->name, s->name_len) : NULL;
+    if (n)
+        drop_name(w, d, n);
+}
+
 bool world_learn(struct world *w, uint64_t share, const struct operation *o,
                  const struct subject *s)
 {
     if (!s->known)
         return false;
+    if (o->changes) { /* what it made of its path cannot be told from what is kept of it */
+        world_forget(w, share, s);
+        return false;
+    }
     struct known_dir *d = s->name_len ? hear_of(w, share, s->path, s->dir_len) : NULL;
     bool appeared = d && learn_subject(w, d, o, s);
     if (o->kind == OPERATION_LIST)

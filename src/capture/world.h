@@ -33,12 +33,17 @@ struct subject {
 #define SUBJECT_INSIDE 2 /* so much longer, the path leads into the subject */
 /* -ENOMEM; `known` is false for what is no plain path (streams, patterns). */
 int subject_init(struct subject *s, const struct operation *o);
+/* The path that it was renamed or linked to, as a subject that is not there yet. */
+int subject_init_moved(struct subject *s, const struct operation *o);
 void subject_done(struct subject *s);
 
 /* Takes over what the operation shows. Returns whether its subject is there although it was missing
  * when the capture last showed it. */
 bool world_learn(struct world *w, uint64_t share, const struct operation *o,
                  const struct subject *s);
+
+/* It has changed, and what it is now is not known. */
+void world_forget(struct world *w, uint64_t share, const struct subject *s);
 
 /* Everything that is known to be in a directory, not sealed yet. -ENOMEM. */
 int world_listing(struct world *w, uint64_t share, const char *dir, size_t len,

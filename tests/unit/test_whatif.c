@@ -1,192 +1,8 @@
 /*
- * What-if and sweep on operations made by hand: what is answered, what is asked and at what price,
- * and what is never claimed. Real captures are tests/interop's matter.
+ * What-if on operations made by hand: what is answered, what is asked and at what price, and what
+ * is never claimed. Real captures are tests/interop's matter.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-
-#include <errno.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <time.h>
-
-#include "base/clock.h"
-#include "base/ntstatus.h"
-#include "capture/sweep.h"
-#include "capture/whatif.h"
-#include "capture/window.h"
-
-#define S  NS_PER_SEC
-#define MS (S / 1000)
-
-/* One client's share, its clock, and the questions that are asked of what it does. */
-struct film {
-    struct replay *replay;
-    struct whatif *whatif;
-    struct smb_share share;
-    uint64_t now;
-};
-
-static void begin(struct film *f, const char *spec)
-{
-    *f = (struct film){.replay = replay_new(),
-                       .share = {.server = "192.0.2.1:445",
-                                 .name = "\\\\srv\\data",
-                                 .client = "192.0.2.9",
-                                 .session_id = 0x11},
-                       .now = 1000 * S};
-    assert_non_null(f->replay);
-    assert_int_equal(whatif_new(f->replay, spec, &f->whatif, NULL), 0);
-}
-
-static struct whatif_result end(struct film *f)
-{
-    struct whatif_result r;
-    replay_finish(f->replay);
-    whatif_result(f->whatif, &r);
-    f->whatif = whatif_free(f->whatif);
-    f->replay = replay_free(f->replay);
-    return r;
-}
-
-/* ---- operations ---- */
-
-static struct operation operation(struct film *f, enum operation_kind kind, const char *path)
-{
-    return (struct operation){.kind = kind,
-                              .share = &f->share,
-                              .path = path,
-                              .desired_access = FILE_READ_ATTRIBUTES,
-                              .disposition = FILE_OPEN};
-}
-
-/* One request and its response, a round trip of a millisecond. */
-static void request(struct operation *o, unsigned command, unsigned n)
-{
-    o->requests[command] += n;
-    o->messages += 2 * n;
-    o->round_trips += n;
-    o->waited_ns += n * MS;
-}
-
-static void play(struct film *f, struct operation *o)
-{
-    if (!o->begin_ns)
-        o->begin_ns = f->now;
-    if (!o->end_ns)
-        o->end_ns = o->begin_ns + o->waited_ns;
-    assert_int_equal(replay_operation(f->replay, o), 0);
-    f->now += 10 * MS;
-}
-
-static struct operation_name entry(const char *name)
-{
-    return (struct operation_name){
-        .name = name, .len = strlen(name), .wire_bytes = 120, .attr = {.size = 1}};
-}
-
-static struct operation listing(struct film *f, const char *dir, const struct operation_name *names,
-                                size_t count)
-{
-    struct operation o = operation(f, OPERATION_LIST, dir);
-    o.is_directory = o.complete = true;
-    o.pattern = "*";
-    o.names = names;
-    o.name_count = count;
-    for (size_t i = 0; i < count; i++)
-        o.listing_bytes += names[i].wire_bytes;
-    request(&o, SMB2_CREATE, 1);
-    request(&o, SMB2_QUERY_DIRECTORY, 2);
-    request(&o, SMB2_CLOSE, 1);
-    return o;
-}
-
-static void list(struct film *f, const char *dir)
-{
-    const struct operation_name names[] = {entry("a"), entry("b")};
-    struct operation o = listing(f, dir, names, 2);
-    play(f, &o);
-}
-
-static void search(struct film *f, const char *dir, const char *name, bool found)
-{
-    const struct operation_name names[] = {entry(name)};
-    struct operation o = operation(f, OPERATION_SEARCH, dir);
-    o.is_directory = o.complete = true;
-    o.pattern = name;
-    o.search_found = found;
-    o.names = names;
-    o.name_count = found;
-    request(&o, SMB2_CREATE, 1);
-    request(&o, SMB2_QUERY_DIRECTORY, found ? 2 : 1);
-    request(&o, SMB2_CLOSE, 1);
-    play(f, &o);
-}
-
-static void stat_path(struct film *f, const char *path)
-{
-    struct operation o = operation(f, OPERATION_STAT, path);
-    o.attr_known = true;
-    o.is_directory = !*path;
-    o.attr.size = 1;
-    request(&o, SMB2_CREATE, 1);
-    request(&o, SMB2_QUERY_INFO, 1);
-    request(&o, SMB2_CLOSE, 1);
-    play(f, &o);
-}
-
-static void miss(struct film *f, const char *path, uint32_t access)
-{
-    struct operation o = operation(f, OPERATION_MISS, path);
-    o.status = STATUS_OBJECT_NAME_NOT_FOUND;
-    o.desired_access = access;
-    request(&o, SMB2_CREATE, 1);
-    play(f, &o);
-}
-
-static struct operation writing(struct film *f, const char *path)
-{
-    struct operation o = operation(f, OPERATION_DATA, path);
-    o.served = o.changes = true;
-    o.disposition = FILE_OVERWRITE_IF;
-    request(&o, SMB2_CREATE, 1);
-    request(&o, SMB2_WRITE, 1);
-    request(&o, SMB2_CLOSE, 1);
-    return o;
-}
-
-static void write_path(struct film *f, const char *path)
-{
-    struct operation o = writing(f, path);
-    play(f, &o);
-}
-
-/* What was avoidable, what was asked in the profile's own way, and what was left add up. */
-static uint64_t avoidable(const struct whatif_result *r)
-{
-    uint64_t sum = 0;
-    for (int i = 0; i < OBSERVE_CACHES; i++)
-        sum += r->avoidable[i].requests;
-    return sum;
-}
-
-static void asks(const struct whatif_result *r, unsigned creates, unsigned queries, unsigned infos)
-{
-    assert_int_equal(r->predicted.requests[SMB2_CREATE], creates);
-    assert_int_equal(r->predicted.requests[SMB2_QUERY_DIRECTORY], queries);
-    assert_int_equal(r->predicted.requests[SMB2_QUERY_INFO], infos);
-}
-
-static void same_as_seen(const struct whatif_result *r)
-{
-    assert_memory_equal(&r->predicted, &r->seen, sizeof(r->seen));
-    assert_int_equal(avoidable(r), 0);
-}
+#include "film.h"
 
 /* ---- listings ---- */
 
@@ -303,6 +119,24 @@ static void after_a_rename_to_somewhere_no_older_listing_is_added_to(void **stat
     assert_int_equal(r.revealed, 0);
 }
 
+static void a_rename_changes_both_of_its_directories(void **state)
+{
+    struct film f;
+    begin(&f, "23h2");
+    list(&f, "d");
+    list(&f, "e");
+    list(&f, "f");
+    struct operation o = writing(&f, "d/a");
+    o.disposition = FILE_OPEN;
+    o.moved_to = "e/c";
+    play(&f, &o);
+    list(&f, "d"); /* asked */
+    list(&f, "e"); /* asked */
+    list(&f, "f"); /* answered */
+    struct whatif_result r = end(&f);
+    assert_int_equal(r.operations[OPERATION_LIST].avoidable, 1);
+}
+
 static void a_listing_that_grows_too_large_was_so_from_the_first(void **state)
 {
     struct film f;
@@ -409,31 +243,75 @@ static void a_missing_directory_on_the_way_costs_one_create(void **state)
 
 /* ---- attributes ---- */
 
-static void attributes_of_a_known_file_are_answered_by_the_file_info_cache(void **state)
+static void attributes_are_answered_by_the_file_info_cache_where_that_answers_look_ups(void **state)
 {
     struct film f;
-    begin(&f, "25h2");
-    search(&f, "d", "a", true);
+    begin(&f, "larder:DirectoryCache=off");
+    stat_path(&f, "d/a");
     stat_path(&f, "d/a");
     f.now += 10 * S;
     stat_path(&f, "d/a");
     struct whatif_result r = end(&f);
     assert_int_equal(r.operations[OPERATION_STAT].avoidable, 1);
     assert_int_equal(r.avoidable[OBSERVE_INFO].requests, 3);
-    asks(&r, 2, 2, 1);
+    asks(&r, 2, 0, 2);
 }
 
-static void attributes_of_an_unknown_file_are_a_look_up(void **state)
+static void attributes_are_a_look_up_in_the_profiles_own_way(void **state)
 {
     struct film f;
-    begin(&f, "25h2");
+    begin(&f, "25h2"); /* whose file info cache answers no look-up */
+    stat_path(&f, "d/a");
     stat_path(&f, "d/a");
     struct whatif_result r = end(&f);
-    asks(&r, 1, 2, 0); /* a search for the name */
+    assert_int_equal(avoidable(&r), 0);
+    asks(&r, 2, 4, 0);
     begin(&f, "off");
+    stat_path(&f, "d/a");
     stat_path(&f, "d/a");
     r = end(&f);
     same_as_seen(&r);
+}
+
+/* The attributes of `d`, newer than the root's listing has them, are in the file info cache; then
+ * more files are read than that holds, with a look-up of `d` before each. */
+static struct whatif_result many_reads(const char *files)
+{
+    struct film f;
+    char path[16];
+    struct operation_name d = entry("d");
+    d.attr.attributes = FILE_ATTRIBUTE_DIRECTORY;
+    begin(&f, "23h2");
+    struct operation o = listing(&f, "", &d, 1);
+    play(&f, &o);
+    o = listing(&f, "d", NULL, 0);
+    o.attr_known = true;
+    o.attr = d.attr;
+    o.complete = false;
+    play(&f, &o);
+    for (int i = 0; i < 200; i++) {
+        o = operation(&f, OPERATION_STAT, "d");
+        o.attr_known = o.is_directory = true;
+        request(&o, SMB2_CREATE, 1);
+        play(&f, &o);
+        snprintf(path, sizeof(path), files, i);
+        o = operation(&f, OPERATION_DATA, path);
+        o.served = o.attr_known = true;
+        request(&o, SMB2_READ, 1);
+        play(&f, &o);
+    }
+    struct whatif_result r = end(&f);
+    assert_true(r.cache[OBSERVE_INFO].evictions > 100);
+    return r;
+}
+
+static void what_was_looked_up_for_itself_was_used_and_stays(void **state)
+{
+    struct whatif_result r = many_reads("e/f%d");
+    assert_int_equal(r.cache[OBSERVE_DIR].misses[MISS_EVICTED], 0);
+    assert_int_equal(r.operations[OPERATION_STAT].avoidable, 200);
+    r = many_reads("d/f%d"); /* looked up on the way only */
+    assert_true(r.cache[OBSERVE_DIR].misses[MISS_EVICTED] > 0);
 }
 
 static void the_roots_own_attributes_are_asked_by_its_path(void **state)
@@ -613,6 +491,24 @@ static void compounds_cost_a_round_trip_and_their_requests(void **state)
     assert_int_equal(r.predicted.waited_ns, 2 * MS);
 }
 
+static void a_file_that_is_read_costs_a_compound_its_reads(void **state)
+{
+    struct film f;
+    struct operation o;
+    begin(&f, "larder");
+    o = operation(&f, OPERATION_DATA, "d/a");
+    o.served = true;
+    request(&o, SMB2_CREATE, 1);
+    request(&o, SMB2_READ, 2);
+    request(&o, SMB2_CLOSE, 1);
+    play(&f, &o);
+    o = writing(&f, "d/b"); /* three, as seen */
+    play(&f, &o);
+    struct whatif_result r = end(&f);
+    assert_int_equal(r.predicted.round_trips, 2 + 3);
+    assert_int_equal(r.predicted.messages, r.seen.messages);
+}
+
 static void probes_lead_to_a_guess_and_a_large_directory_is_given_up(void **state)
 {
     struct film f;
@@ -644,103 +540,6 @@ static void charged_round_trips_cost_the_mean_of_what_was_seen(void **state)
     struct whatif_result r = end(&f);
     assert_int_equal(r.predicted.round_trips, 5);
     assert_int_equal(r.predicted.waited_ns, 504 * MS);
-}
-
-/* ---- order ---- */
-
-struct heard {
-    uint64_t last;
-    unsigned begun, ended, gone;
-};
-
-static void hear_begin(void *user, void *tag, const struct operation *o, uint64_t now)
-{
-    struct heard *h = user;
-    assert_true(now >= h->last);
-    h->last = now;
-    h->begun++;
-    assert_string_equal(o->path, tag);
-    assert_true(o->name_count == 0 || memcmp(o->names[0].name, "entry", 5) == 0);
-}
-
-static void hear_end(void *user, void *tag, const struct operation *o, uint64_t now)
-{
-    struct heard *h = user;
-    assert_true(now >= h->last && now >= o->end_ns);
-    h->last = now;
-    h->ended++;
-}
-
-static void hear_gone(void *user, void *tag)
-{
-    ((struct heard *)user)->gone++;
-}
-
-static void operations_come_out_in_order_of_their_beginning(void **state)
-{
-    struct heard h = {0};
-    struct window *w = window_new(&(struct window_events){
-        .begins = hear_begin, .ends = hear_end, .gone = hear_gone, .user = &h});
-    uint64_t x = 1;
-    for (int i = 0; i < 20000; i++) {
-        char path[] = "path", name[] = "entry";
-        const struct operation_name names[] = {{.name = name, .len = 5}};
-        x = x * 6364136223846793005u + 1442695040888963407u;
-        struct operation o = {.path = path,
-                              .names = names,
-                              .name_count = i % 3 == 0,
-                              .changes = i % 5 == 0,
-                              .begin_ns = 1000 + (uint64_t)i * 10 - (x >> 60),
-                              .end_ns = 1000 + (uint64_t)i * 10 + (x >> 55)};
-        assert_int_equal(window_add(w, &o, "path"), 0);
-        path[0] = name[0] = '!'; /* it has a copy */
-    }
-    assert_true(h.begun >= 20000 - WINDOW_OPERATIONS && h.begun < 20000);
-    window_flush(w);
-    assert_int_equal(h.begun, 20000);
-    assert_int_equal(h.ended, 4000);
-    assert_int_equal(h.gone, 20000);
-    window_free(w);
-}
-
-static void listings_that_fill_the_window_go_through_it_at_once(void **state)
-{
-    struct heard h = {0};
-    struct window *w = window_new(&(struct window_events){
-        .begins = hear_begin, .ends = hear_end, .gone = hear_gone, .user = &h});
-    size_t n = WINDOW_BYTES / sizeof(struct operation_name) + 1;
-    struct operation_name *names = calloc(n, sizeof(*names));
-    for (size_t i = 0; i < n; i++)
-        names[i] = (struct operation_name){.name = "entry", .len = 5};
-    struct operation o = {.path = "path", .names = names, .name_count = n};
-    assert_int_equal(window_add(w, &o, "path"), 0);
-    assert_int_equal(h.gone, 1);
-    o.name_count = 0;
-    assert_int_equal(window_add(w, &o, "path"), 0);
-    assert_int_equal(h.gone, 1);
-    window_free(w);
-    assert_int_equal(h.gone, 2);
-    free(names);
-}
-
-/* ---- the world ---- */
-
-static void the_world_forgets_what_it_has_not_heard_of_for_the_longest_time(void **state)
-{
-    struct film f;
-    begin(&f, "23h2:DirectoryCacheEntriesMax=1");
-    char dir[16], name[16];
-    search(&f, "first", "a", true);
-    for (int i = 0; i < 40; i++) {
-        snprintf(dir, sizeof(dir), "dir%d", i);
-        for (int j = 0; j < 4000; j++) {
-            snprintf(name, sizeof(name), "n%d", j);
-            search(&f, dir, name, true);
-        }
-    }
-    struct whatif_result r = end(&f);
-    assert_int_equal(r.operations[OPERATION_SEARCH].seen, 160001);
-    assert_true(r.predicted.requests[SMB2_CREATE] >= 41);
 }
 
 /* ---- specs and output ---- */
@@ -790,116 +589,6 @@ static void the_json_has_the_figures_and_the_assumptions(void **state)
     end(&f);
 }
 
-/* ---- sweeps ---- */
-
-static void a_sweep_finds_the_least_value_that_is_enough(void **state)
-{
-    struct film f;
-    struct sweep *entries, *lifetime;
-    struct sweep_result r;
-    struct settings base;
-    char dir[16];
-    begin(&f, "23h2");
-    assert_int_equal(settings_profile("23h2", &base, NULL), 0);
-    assert_int_equal(sweep_new(f.replay, "directorycacheentriesmax", &base, &entries, NULL), 0);
-    assert_int_equal(sweep_new(f.replay, "DirectoryCacheLifetime", &base, &lifetime, NULL), 0);
-    for (int turn = 0; turn < 50; turn++) {
-        for (int i = 0; i < 20; i++) { /* twenty directories in rotation, 3 s a turn */
-            snprintf(dir, sizeof(dir), "d%d", i);
-            list(&f, dir);
-        }
-        f.now += 3 * S - 200 * MS;
-    }
-    replay_finish(f.replay);
-    sweep_result(entries, &r);
-    assert_string_equal(r.setting, "DirectoryCacheEntriesMax");
-    assert_int_equal(r.present, 16);
-    assert_int_equal(r.enough, 32);
-    assert_int_equal(r.point[0].value, 1);
-    assert_int_equal(r.point[0].hits, 0);
-    assert_int_equal(r.point[r.count - 1].value, 65536);
-    assert_true(r.most > 0 && r.point[r.count - 1].hits == r.most);
-    assert_true(r.point[3].evicted > 0 && r.point[r.count - 1].evicted == 0);
-    for (size_t i = 1; i < r.count; i++)
-        assert_true(r.point[i - 1].predicted.messages >= r.point[i].predicted.messages);
-    json_t *j = sweep_json(entries);
-    assert_int_equal(json_integer_value(json_object_get(j, "enough")), 32);
-    assert_int_equal(json_array_size(json_object_get(j, "points")), r.count);
-    json_decref(j);
-    sweep_result(lifetime, &r); /* at 16 entries the rotation leaves little to be had */
-    assert_string_equal(r.unit, "s");
-    sweep_free(entries);
-    sweep_free(lifetime);
-    end(&f);
-}
-
-static void every_setting_can_be_swept_and_has_its_present_value_in_the_series(void **state)
-{
-    static const char *const names[] = {"DirectoryCacheEntriesMax",    "DirectoryCacheLifetime",
-                                        "FileInfoCacheEntriesMax",     "FileInfoCacheLifetime",
-                                        "FileNotFoundCacheEntriesMax", "FileNotFoundCacheLifetime"};
-    for (size_t n = 0; n < 6; n++) {
-        struct film f;
-        struct sweep *s;
-        struct sweep_result r;
-        struct settings base;
-        begin(&f, "larder");
-        assert_int_equal(settings_profile("larder", &base, NULL), 0);
-        assert_int_equal(settings_set(&base, names[n], "7", NULL), 0);
-        assert_int_equal(sweep_new(f.replay, names[n], &base, &s, NULL), 0);
-        for (int i = 0; i < 100; i++) {
-            stat_path(&f, "d/a");
-            miss(&f, "x/x", FILE_READ_ATTRIBUTES);
-            f.now += S;
-        }
-        replay_finish(f.replay);
-        sweep_result(s, &r);
-        bool there = false;
-        for (size_t i = 0; i < r.count; i++) {
-            there |= r.point[i].value == 7;
-            assert_true(i == 0 || r.point[i].value > r.point[i - 1].value);
-        }
-        assert_true(there);
-        assert_int_equal(r.present, 7);
-        sweep_free(s);
-        end(&f);
-    }
-}
-
-static void a_sweep_of_anything_else_is_refused(void **state)
-{
-    struct film f;
-    struct sweep *s;
-    struct settings base;
-    struct error err;
-    begin(&f, "23h2");
-    assert_int_equal(settings_profile("23h2", &base, NULL), 0);
-    assert_int_equal(sweep_new(f.replay, "CacheMemoryMax", &base, &s, &err), -ENOENT);
-    assert_non_null(strstr(err.text, "DirectoryCacheEntriesMax"));
-    end(&f);
-}
-
-static void nothing_to_be_had_is_said_so(void **state)
-{
-    struct film f;
-    struct sweep *s;
-    struct sweep_result r;
-    struct settings base;
-    begin(&f, "23h2");
-    assert_int_equal(settings_profile("23h2", &base, NULL), 0);
-    assert_int_equal(sweep_new(f.replay, "DirectoryCacheLifetime", &base, &s, NULL), 0);
-    list(&f, "d");
-    replay_finish(f.replay);
-    sweep_result(s, &r);
-    assert_int_equal(r.most, 0);
-    assert_int_equal(r.enough, 0);
-    json_t *j = sweep_json(s);
-    assert_true(json_is_null(json_object_get(j, "enough")));
-    json_decref(j);
-    sweep_free(s);
-    end(&f);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -911,14 +600,17 @@ int main(void)
         cmocka_unit_test(a_name_that_was_missing_before_it_was_there_was_not_listed),
         cmocka_unit_test(a_name_that_vanished_unseen_is_asked_for),
         cmocka_unit_test(after_a_rename_to_somewhere_no_older_listing_is_added_to),
+        cmocka_unit_test(a_rename_changes_both_of_its_directories),
         cmocka_unit_test(a_listing_that_grows_too_large_was_so_from_the_first),
         cmocka_unit_test(a_large_directory_costs_as_much_a_name_as_a_small_one),
         cmocka_unit_test(a_directory_seen_listed_costs_the_queries_that_it_took),
         cmocka_unit_test(missing_names_are_answered_by_the_listing_and_by_the_not_found_cache),
         cmocka_unit_test(an_open_of_a_missing_name_lists_nothing),
         cmocka_unit_test(a_missing_directory_on_the_way_costs_one_create),
-        cmocka_unit_test(attributes_of_a_known_file_are_answered_by_the_file_info_cache),
-        cmocka_unit_test(attributes_of_an_unknown_file_are_a_look_up),
+        cmocka_unit_test(
+            attributes_are_answered_by_the_file_info_cache_where_that_answers_look_ups),
+        cmocka_unit_test(attributes_are_a_look_up_in_the_profiles_own_way),
+        cmocka_unit_test(what_was_looked_up_for_itself_was_used_and_stays),
         cmocka_unit_test(the_roots_own_attributes_are_asked_by_its_path),
         cmocka_unit_test(what_served_data_a_lease_or_a_lock_is_kept),
         cmocka_unit_test(what_they_brought_is_believed_all_the_same),
@@ -929,17 +621,11 @@ int main(void)
         cmocka_unit_test(sessions_share_no_belief_and_connections_of_one_do),
         cmocka_unit_test(more_sessions_than_are_kept_begin_anew),
         cmocka_unit_test(compounds_cost_a_round_trip_and_their_requests),
+        cmocka_unit_test(a_file_that_is_read_costs_a_compound_its_reads),
         cmocka_unit_test(probes_lead_to_a_guess_and_a_large_directory_is_given_up),
         cmocka_unit_test(charged_round_trips_cost_the_mean_of_what_was_seen),
-        cmocka_unit_test(operations_come_out_in_order_of_their_beginning),
-        cmocka_unit_test(listings_that_fill_the_window_go_through_it_at_once),
-        cmocka_unit_test(the_world_forgets_what_it_has_not_heard_of_for_the_longest_time),
         cmocka_unit_test(a_spec_is_a_profile_with_settings),
         cmocka_unit_test(the_json_has_the_figures_and_the_assumptions),
-        cmocka_unit_test(a_sweep_finds_the_least_value_that_is_enough),
-        cmocka_unit_test(every_setting_can_be_swept_and_has_its_present_value_in_the_series),
-        cmocka_unit_test(a_sweep_of_anything_else_is_refused),
-        cmocka_unit_test(nothing_to_be_had_is_said_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
