@@ -134,12 +134,17 @@ uint64_t analysis_waited_ns(const struct analysis *a)
     return sum;
 }
 
-double analysis_metadata_rate(const struct analysis *a)
+uint64_t analysis_metadata_requests(const struct analysis *a)
 {
     uint64_t requests = 0;
     for (uint16_t i = 0; i < SMB2_COMMANDS; i++)
         if (i != SMB2_READ && i != SMB2_WRITE)
             requests += a->command[i].requests;
+    return requests;
+}
+
+double analysis_metadata_rate(const struct analysis *a)
+{
     double s = analysis_smb_seconds(a);
-    return s > 0 ? (double)requests / s : 0;
+    return s > 0 ? (double)analysis_metadata_requests(a) / s : 0;
 }

@@ -80,7 +80,8 @@ struct analysis_enumerations {
     uint64_t path_unknown;     /* the directory was opened before the capture began */
     uint64_t changed_between;  /* would be repeats but for a change */
     uint64_t waited_ns, repeats_waited_ns;
-    uint64_t by_pattern[3]; /* QUERY_DIRECTORY requests: PATTERN_... */
+    uint64_t in_bound_requests; /* that repeats_in_bound took */
+    uint64_t by_pattern[3];     /* QUERY_DIRECTORY requests: PATTERN_... */
     uint64_t largest_bytes;
 };
 enum { PATTERN_EVERYTHING, PATTERN_NAME, PATTERN_WILDCARD };
@@ -100,6 +101,7 @@ struct analysis_names {
     uint64_t missing_repeats, missing_in_bound; /* within FileNotFoundCacheLifetime */
     uint64_t stats;                             /* opens for attributes only */
     uint64_t stat_repeats, stat_in_bound;       /* within FileInfoCacheLifetime */
+    uint64_t missing_in_bound_requests, stat_in_bound_requests; /* that these repeats took */
     uint64_t searches_found;
     uint64_t waited_ns, repeats_waited_ns;
 };
@@ -185,7 +187,8 @@ int analysis_finish(struct analysis *a);
 double analysis_seconds(const struct analysis *a);     /* from the first packet to the last */
 double analysis_smb_seconds(const struct analysis *a); /* from the first SMB2 message to the last */
 uint64_t analysis_waited_ns(const struct analysis *a); /* for all responses, CHANGE_NOTIFY aside */
-/* All requests but READ and WRITE, a second: Windows' performance counter. */
+/* All requests but READ and WRITE, and those a second: Windows' performance counter. */
+uint64_t analysis_metadata_requests(const struct analysis *a);
 double analysis_metadata_rate(const struct analysis *a);
 
 #endif

@@ -127,6 +127,7 @@ static void add_to_all(struct analysis_enumerations *e, const struct operation *
 {
     e->repeats += r.is;
     e->repeats_in_bound += r.in_bound;
+    e->in_bound_requests += r.in_bound ? requests_of(o) : 0;
     e->repeats_oversize += r.is && r.oversize;
     e->repeats_waited_ns += r.is ? o->waited_ns : 0;
     if (o->kind == OPERATION_LIST && o->listing_bytes > e->largest_bytes)

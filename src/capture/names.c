@@ -86,8 +86,11 @@ static void add_missing(struct analysis *a, const struct question *q)
     bool repeat = repeated(a, n, q, s->settings.file_not_found_cache_lifetime);
     sums->missing++;
     sums->missing_repeats += repeat;
-    sums->missing_in_bound += repeat && places_within(&s->missing, &n->place,
-                                                      s->settings.file_not_found_cache_entries_max);
+    if (repeat &&
+        places_within(&s->missing, &n->place, s->settings.file_not_found_cache_entries_max)) {
+        sums->missing_in_bound++;
+        sums->missing_in_bound_requests += requests_of(q->o);
+    }
     remember(a, &s->missing, q, repeat, true);
 }
 
@@ -99,8 +102,10 @@ static void add_stat(struct analysis *a, const struct question *q)
     bool repeat = !q->o->lease_granted && repeated(a, n, q, s->settings.file_info_cache_lifetime);
     sums->stats++;
     sums->stat_repeats += repeat;
-    sums->stat_in_bound +=
-        repeat && places_within(&s->known, &n->place, s->settings.file_info_cache_entries_max);
+    if (repeat && places_within(&s->known, &n->place, s->settings.file_info_cache_entries_max)) {
+        sums->stat_in_bound++;
+        sums->stat_in_bound_requests += requests_of(q->o);
+    }
     remember(a, &s->known, q, repeat, false);
 }
 
@@ -142,6 +147,9 @@ void names_operation(struct analysis *a, const struct operation *o)
         break;
     case OPERATION_SEARCH:
         add_search(a, q);
+        break;
+    case OPERATION_DATA: /* takes its entry in the cache, too */
+        places_touch(&a->state->known, q.view, q.path, q.len);
         break;
     default:
         break;

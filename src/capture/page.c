@@ -405,21 +405,21 @@ static void print_verdict(const struct analysis *a, FILE *out, enum report_forma
 {
     NUMBERS;
     struct finding f[FINDINGS_MAX];
-    size_t count = verdict(a, f), faults = 0;
+    size_t count = verdict(a, f), faults = 0, unsure = 0;
     text_heading(out, format, "verdict");
     if (format == REPORT_MARKDOWN)
         fputc('\n', out);
     for (size_t i = 0; i < count; i++) {
         text_finding(out, format, &f[i]);
         faults += f[i].severity == SEVERITY_FAULT;
+        unsure += f[i].severity == SEVERITY_UNSURE;
     }
     if (!a->messages)
         fprintf(out, "%snothing can be said of the client's caches\n",
                 format == REPORT_MARKDOWN ? "- " : "");
     else if (!faults)
-        fprintf(out,
-                "%sall is well%s: nothing in %s messages that a working cache would have saved\n",
-                format == REPORT_MARKDOWN ? "- " : "", count ? ", as far as can be seen" : "",
+        fprintf(out, "%sall is well%s: no sign in %s messages of a cache that does not work\n",
+                format == REPORT_MARKDOWN ? "- " : "", unsure ? ", as far as can be seen" : "",
                 report_count(n[0], a->messages));
 }
 

@@ -52,6 +52,14 @@ struct asked {
     uint64_t asked_ns, known_ns; /* the last question that was answered; known_ns 0: none was */
 };
 
+static inline uint64_t requests_of(const struct operation *o)
+{
+    uint64_t sum = 0;
+    for (size_t c = 0; c < SMB2_COMMANDS; c++)
+        sum += o->requests[c];
+    return sum;
+}
+
 /* Whether a cache would still have believed the answer at `now_ns`. NULL: never asked. */
 static inline bool still_believed(const struct asked *a, uint64_t now_ns, uint32_t lifetime_seconds)
 {

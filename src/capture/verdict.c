@@ -1,21 +1,25 @@
 /*
  * The rules. Thresholds, and why:
  *
- *   rule                          at least  and share  of
- *   directory-cache-inactive            20       25 %  enumerations
- *   names-searched-one-by-one           20       50 %  QUERY_DIRECTORY requests
- *   listing-too-large                    5        2 %  enumerations
- *   directory-cache-too-small           20       25 %  enumerations
- *   missing-names-asked-again           20       25 %  questions for missing names
- *   attributes-asked-again              20       25 %  opens for attributes
- *   leases-broken-often                 10       25 %  leases and oplocks granted
- *   directory-leases-unused             20       25 %  enumerations (repeats of any kind)
- *   what the capture does not show       1        0 %
+ *   rule                          at least  and share  of                         and requests
+ *   directory-cache-inactive            20       25 %  enumerations                       20 %
+ *   names-searched-one-by-one           20       50 %  QUERY_DIRECTORY requests              -
+ *   listing-too-large                    5        2 %  enumerations                          -
+ *   missing-names-asked-again           20       25 %  questions for missing names         5 %
+ *   attributes-asked-again              20       25 %  opens for attributes                5 %
+ *   leases-broken-often                 10       25 %  leases and oplocks granted            -
+ *   directory-cache-too-small           20       25 %  enumerations                          -
+ *   directory-leases-unused             20       25 %  enumerations (repeats of any kind)    -
+ *   smb1                                20        0 %  -                                     -
+ *   what the capture does not show       1        0 %  -                                     -
  *
- * 20, since a program that starts asks some things twice before any cache is warm; a quarter, since
- * a cache that works leaves a few per cent (entries that made way, a lifetime that ran out between
- * two clocks) and one that is dead leaves nearly all. A listing that cannot be cached hurts sooner,
- * because each one is large. What makes the numbers unsure is told whenever it occurs.
+ * 20, since a program that starts asks some things twice before any cache is warm. A quarter, and a
+ * part of all metadata requests, since a cache that works is passed by now and then (an entry that
+ * made way for others, a lifetime that ran out): where directories are few, half of the
+ * enumerations may be such repeats, but they are a few per cent of the requests. With a dead cache
+ * they are nearly all. A listing that cannot be cached hurts sooner, because each one is large. 20
+ * messages of SMB 1 are more than asking for SMB 2 takes. What makes the numbers unsure is told
+ * whenever it occurs.
  */
 #include "capture/verdict.h"
 
@@ -31,13 +35,15 @@
 
 struct measure {
     uint64_t count, of;
+    uint64_t requests; /* that these took; only where the rule has a weight */
 };
 
 struct rule {
     const char *name;
     enum severity severity;
     uint64_t at_least;
-    unsigned share; /* per cent */
+    unsigned share;  /* per cent */
+    unsigned weight; /* per cent of all metadata requests */
     struct measure (*measure)(const struct analysis *a);
     void (*tell)(const struct analysis *a, struct finding *f);
 };
@@ -75,7 +81,8 @@ static const char *seconds(char buf[static REPORT_NUMBER], uint64_t ns)
 
 static struct measure directory_inactive(const struct analysis *a)
 {
-    return (struct measure){a->enumerations.repeats_in_bound, a->enumerations.count};
+    return (struct measure){a->enumerations.repeats_in_bound, a->enumerations.count,
+                            a->enumerations.in_bound_requests};
 }
 
 static void tell_directory_inactive(const struct analysis *a, struct finding *f)
@@ -164,7 +171,8 @@ static void tell_too_small(const struct analysis *a, struct finding *f)
 
 static struct measure missing_again(const struct analysis *a)
 {
-    return (struct measure){a->names.missing_in_bound, a->names.missing};
+    return (struct measure){a->names.missing_in_bound, a->names.missing,
+                            a->names.missing_in_bound_requests};
 }
 
 static void tell_missing_again(const struct analysis *a, struct finding *f)
@@ -182,7 +190,8 @@ static void tell_missing_again(const struct analysis *a, struct finding *f)
 
 static struct measure attributes_again(const struct analysis *a)
 {
-    return (struct measure){a->names.stat_in_bound, a->names.stats};
+    return (struct measure){a->names.stat_in_bound, a->names.stats,
+                            a->names.stat_in_bound_requests};
 }
 
 static void tell_attributes_again(const struct analysis *a, struct finding *f)
@@ -380,42 +389,42 @@ static void tell_smb1(const struct analysis *a, struct finding *f)
 
 /* ---- the table ---- */
 
-#define ONLY_NEGOTIATE 20 /* SMB 1 messages that only ask for SMB 2 */
-
 static const struct rule rules[] = {
-    {"no-smb", SEVERITY_FAULT, 1, 0, nothing, tell_nothing},
-    {"directory-cache-inactive", SEVERITY_FAULT, 20, 25, directory_inactive,
+    {"no-smb", SEVERITY_FAULT, 1, 0, 0, nothing, tell_nothing},
+    {"directory-cache-inactive", SEVERITY_FAULT, 20, 25, 20, directory_inactive,
      tell_directory_inactive},
-    {"names-searched-one-by-one", SEVERITY_FAULT, 20, 50, searched, tell_searched},
-    {"listing-too-large", SEVERITY_FAULT, 5, 2, oversize, tell_oversize},
-    {"missing-names-asked-again", SEVERITY_FAULT, 20, 25, missing_again, tell_missing_again},
-    {"attributes-asked-again", SEVERITY_FAULT, 20, 25, attributes_again, tell_attributes_again},
-    {"leases-broken-often", SEVERITY_FAULT, 10, 25, lease_churn, tell_lease_churn},
-    {"directory-cache-too-small", SEVERITY_NOTE, 20, 25, too_small, tell_too_small},
-    {"directory-leases-unused", SEVERITY_NOTE, 20, 25, directory_leases_unused,
+    {"names-searched-one-by-one", SEVERITY_FAULT, 20, 50, 0, searched, tell_searched},
+    {"listing-too-large", SEVERITY_FAULT, 5, 2, 0, oversize, tell_oversize},
+    {"missing-names-asked-again", SEVERITY_FAULT, 20, 25, 5, missing_again, tell_missing_again},
+    {"attributes-asked-again", SEVERITY_FAULT, 20, 25, 5, attributes_again, tell_attributes_again},
+    {"leases-broken-often", SEVERITY_FAULT, 10, 25, 0, lease_churn, tell_lease_churn},
+    {"directory-cache-too-small", SEVERITY_NOTE, 20, 25, 0, too_small, tell_too_small},
+    {"directory-leases-unused", SEVERITY_NOTE, 20, 25, 0, directory_leases_unused,
      tell_directory_leases_unused},
-    {"smb1", SEVERITY_NOTE, ONLY_NEGOTIATE, 0, smb1, tell_smb1},
-    {"encrypted", SEVERITY_UNSURE, 1, 0, encrypted, tell_encrypted},
-    {"compressed", SEVERITY_UNSURE, 1, 0, compressed, tell_compressed},
-    {"packets-missing", SEVERITY_UNSURE, 1, 0, gaps, tell_gaps},
-    {"packets-dropped", SEVERITY_UNSURE, 1, 0, dropped, tell_dropped},
-    {"packets-cut", SEVERITY_UNSURE, 1, 0, truncated, tell_truncated},
-    {"ends-early", SEVERITY_UNSURE, 1, 0, ends_early, tell_ends_early},
-    {"over-bounds", SEVERITY_UNSURE, 1, 0, bounds, tell_bounds},
+    {"smb1", SEVERITY_NOTE, 20, 0, 0, smb1, tell_smb1},
+    {"encrypted", SEVERITY_UNSURE, 1, 0, 0, encrypted, tell_encrypted},
+    {"compressed", SEVERITY_UNSURE, 1, 0, 0, compressed, tell_compressed},
+    {"packets-missing", SEVERITY_UNSURE, 1, 0, 0, gaps, tell_gaps},
+    {"packets-dropped", SEVERITY_UNSURE, 1, 0, 0, dropped, tell_dropped},
+    {"packets-cut", SEVERITY_UNSURE, 1, 0, 0, truncated, tell_truncated},
+    {"ends-early", SEVERITY_UNSURE, 1, 0, 0, ends_early, tell_ends_early},
+    {"over-bounds", SEVERITY_UNSURE, 1, 0, 0, bounds, tell_bounds},
 };
 _Static_assert(sizeof(rules) / sizeof(rules[0]) <= FINDINGS_MAX, "room for every rule");
 
-static bool speaks(const struct rule *r, struct measure m)
+static bool speaks(const struct rule *r, struct measure m, uint64_t metadata_requests)
 {
-    return m.count >= r->at_least && m.count * 100 >= m.of * r->share;
+    return m.count >= r->at_least && m.count * 100 >= m.of * r->share &&
+           m.requests * 100 >= metadata_requests * r->weight;
 }
 
 size_t verdict(const struct analysis *a, struct finding out[static FINDINGS_MAX])
 {
     size_t n = 0;
+    uint64_t metadata = analysis_metadata_requests(a);
     for (size_t i = 0; i < sizeof(rules) / sizeof(rules[0]); i++) {
         struct measure m = rules[i].measure(a);
-        if (!speaks(&rules[i], m))
+        if (!speaks(&rules[i], m, metadata))
             continue;
         struct finding *f = &out[n++];
         *f = (struct finding){rules[i].name, rules[i].severity, m.count, m.of};

@@ -427,6 +427,27 @@ static void a_few_repeats_are_no_fault(void **state)
     assert_non_null(find(m->analysis, "attributes-asked-again"));
 }
 
+/* Half of the enumerations are repeats, but few requests in all that the client does. */
+static void repeats_that_weigh_little_are_no_fault(void **state)
+{
+    struct made *m = *state;
+    struct finding f[FINDINGS_MAX];
+    char path[32];
+    for (int i = 0; i < 40; i++) {
+        enumerate(&m->hand, "lib", "*", 2);
+        for (int k = 0; k < 10; k++) {
+            snprintf(path, sizeof(path), "lib/%d", k);
+            close_open(&m->hand, open_path(&m->hand, path, FILE_READ_DATA, FILE_OPEN, false));
+        }
+    }
+    analysis_finish(m->analysis);
+    assert_int_equal(enumerations(m)->repeats_in_bound, 39);
+    assert_int_equal(verdict(m->analysis, f), 0);
+    for (int i = 0; i < 80; i++)
+        enumerate(&m->hand, "lib", "*", 2);
+    assert_non_null(find(m->analysis, "directory-cache-inactive"));
+}
+
 static void leases_offered_and_churn_are_told(void **state)
 {
     struct made *m = *state;
@@ -703,6 +724,7 @@ int main(void)
         TEST(all_is_well_where_the_cache_works),
         TEST(a_dead_directory_cache_is_named),
         TEST(a_few_repeats_are_no_fault),
+        TEST(repeats_that_weigh_little_are_no_fault),
         TEST(leases_offered_and_churn_are_told),
         TEST(what_the_capture_does_not_show_is_told),
         TEST(no_smb_names_the_ports),
