@@ -65,6 +65,12 @@ void analysis_message(struct analysis *a, const struct message *m)
     breakdown_message(a, m);
 }
 
+void analysis_envelope(struct analysis *a, uint64_t frame)
+{
+    a->frames += frame != a->last_frame;
+    a->last_frame = frame;
+}
+
 void analysis_exchange(struct analysis *a, const struct exchange *x)
 {
     breakdown_exchange(a, x);

@@ -144,7 +144,8 @@ struct analysis {
     size_t other_port_count;
 
     const struct settings *settings; /* the yardstick */
-    uint64_t messages, frames;       /* SMB2 messages, and the frames that complete at least one */
+    uint64_t messages;               /* SMB2 messages that could be read */
+    uint64_t frames;                 /* that complete at least one, or one in an envelope */
     uint64_t last_frame;
     uint64_t first_ns, last_ns; /* of the messages */
     uint64_t signed_messages, decrypted_messages, cut_messages;
@@ -176,6 +177,8 @@ struct analysis *analysis_free(struct analysis *a);
 /* The dissector's events. An exchange goes to the operations before it comes here, so that a CLOSE
  * is the last that is heard of an open. */
 void analysis_message(struct analysis *a, const struct message *m);
+/* An encrypted or compressed record was completed by this frame; before what is in it. */
+void analysis_envelope(struct analysis *a, uint64_t frame);
 void analysis_exchange(struct analysis *a, const struct exchange *x);
 void analysis_broken(struct analysis *a, const struct break_notice *b);
 void analysis_operation(struct analysis *a, const struct operation *o);

@@ -62,6 +62,10 @@ static void on_operation(void *user, const struct operation *o)
 static void on_record(void *user, struct flow *flow, const struct record *record)
 {
     struct run *r = user;
+    struct rd frame = rd_init(record->data, record->captured);
+    enum wire_protocol protocol = wire_protocol(&frame);
+    if (protocol == WIRE_TRANSFORM || protocol == WIRE_COMPRESSION)
+        analysis_envelope(r->analysis, record->frame);
     dissector_record(r->dissector, flow, record);
 }
 

@@ -134,10 +134,11 @@ static void head(const struct analysis *a, FILE *out, enum report_format format)
         report_field(out, format, "SMB 1", line);
     }
     snprintf(line, sizeof(line),
-             "%s gaps, %s bytes lost, %s bytes passed over; %s unanswered requests",
+             "%s gaps, %s bytes lost, %s passed over; %s bytes came twice; %s requests unanswered",
              report_count(n[0], a->streams.gaps), report_count(n[1], a->streams.gap_bytes),
              report_count(n[2], a->streams.skipped_bytes),
-             report_count(n[3], a->dissected.unanswered_requests));
+             report_count(n[3], a->streams.retransmitted_bytes),
+             report_count(n[4], a->dissected.unanswered_requests));
     report_field(out, format, "missing", line);
     snprintf(line, sizeof(line), "%s s for %s round trips; %s metadata requests a second",
              text_seconds(n[0], analysis_waited_ns(a)), report_count(n[1], a->round_trips),

@@ -198,6 +198,17 @@ void text_finding(FILE *out, enum report_format format, const struct finding *f)
     }
 }
 
+void text_item(FILE *out, enum report_format format, const char *text)
+{
+    fputs("- ", out);
+    if (format == REPORT_MARKDOWN) {
+        put_markdown(out, text);
+        fputc('\n', out);
+    } else {
+        put_broken(out, text, 2);
+    }
+}
+
 int text_table(struct report_table *t, FILE *out, enum report_format format)
 {
     fputc('\n', out);

@@ -25,6 +25,8 @@ const char *text_kib(char buf[static REPORT_NUMBER], uint64_t bytes);
 void text_heading(FILE *out, enum report_format format, const char *title);
 /* A finding, with its remedy, broken into lines; in Markdown one item of a list. */
 void text_finding(FILE *out, enum report_format format, const struct finding *f);
+/* A line of a list, broken where it is long. */
+void text_item(FILE *out, enum report_format format, const char *text);
 /* A table is printed with an empty line before it, and freed. */
 int text_table(struct report_table *t, FILE *out, enum report_format format);
 

@@ -16,6 +16,7 @@
 #include "base/clock.h"
 #include "capture/analyze.h"
 #include "capture/page.h"
+#include "capture/questions.h"
 #include "cli/cli.h"
 
 static const char help[] =
@@ -30,6 +31,10 @@ static const char help[] =
     "                       as Wireshark's smb2_seskey_list has them\n"
     "      --live IF        listen to an interface in place of reading a file,\n"
     "      --seconds N      for so long (10)\n"
+    "      --what-if PROFILE[:Setting=value,...]  what a client like 23h2, 25h2, larder or off\n"
+    "                       would have asked; repeatable\n"
+    "      --sweep SETTING  how much of a cache is worth having: its hits by its lifetime or\n"
+    "                       bound, such as DirectoryCacheEntriesMax; repeatable\n"
     "      --json           everything, as one JSON object\n"
     "      --csv            the table of commands; with --against, of ratios\n"
     "      --markdown       the page, ready for a bug report\n\n"
@@ -43,20 +48,27 @@ static const char help[] =
 
 enum format { FORMAT_TEXT, FORMAT_MARKDOWN, FORMAT_CSV, FORMAT_JSON };
 
+struct capture {
+    struct analysis *analysis;
+    struct questions *questions; /* NULL: none */
+};
+
 struct request {
     const char *against, *keys_path, *live;
     uint16_t ports[PORTS_MAX];
     unsigned seconds;
     enum format format;
     struct analyze_options options;
+    struct questions_asked asked;
     struct keyring *keys;
 
     const char *file; /* being read, for progress */
     uint64_t shown_ns;
     bool shown;
+    struct questions *questions; /* about it; NULL: none */
 
     struct analysis *base;
-    struct analysis **captures;
+    struct capture *captures;
     size_t count;
     bool failed; /* of some capture nothing could be said */
 };
@@ -70,6 +82,8 @@ enum {
     OPTION_KEYS,
     OPTION_LIVE,
     OPTION_SECONDS,
+    OPTION_WHAT_IF,
+    OPTION_SWEEP,
     OPTION_JSON,
     OPTION_CSV,
     OPTION_MARKDOWN
@@ -92,6 +106,14 @@ static int add_port(struct request *r, const char *text)
         return cli_usage("analyze", "more than %d ports", PORTS_MAX);
     r->ports[r->options.port_count++] = (uint16_t)port;
     r->options.ports = r->ports;
+    return EXIT_DONE;
+}
+
+static int add_question(const char *option, const char **list, size_t *count, const char *text)
+{
+    if (*count == QUESTIONS_MAX)
+        return cli_usage("analyze", "more than %d %s", QUESTIONS_MAX, option);
+    list[(*count)++] = text;
     return EXIT_DONE;
 }
 
@@ -125,6 +147,10 @@ static int take(struct request *r, int option, const char *value)
             return cli_usage("analyze", "--seconds %s: not a number from 1 to %d", value,
                              LIVE_MOST);
         return EXIT_DONE;
+    case OPTION_WHAT_IF:
+        return add_question("--what-if", r->asked.what_if, &r->asked.what_ifs, value);
+    case OPTION_SWEEP:
+        return add_question("--sweep", r->asked.sweep, &r->asked.sweeps, value);
     case OPTION_JSON:
         return set_format(r, FORMAT_JSON);
     case OPTION_CSV:
@@ -136,6 +162,21 @@ static int take(struct request *r, int option, const char *value)
         return CLI_HELP_SHOWN;
     }
     return EXIT_USAGE;
+}
+
+static bool asks(const struct request *r)
+{
+    return r->asked.what_ifs || r->asked.sweeps;
+}
+
+static int check_questions(const struct request *r)
+{
+    struct questions *q = NULL;
+    struct error err = {0};
+    if (questions_new(&r->asked, &q, &err) < 0)
+        return cli_usage("analyze", "%s", err.text);
+    questions_free(q);
+    return EXIT_DONE;
 }
 
 static int check(const struct request *r, int files, char **file)
@@ -151,7 +192,7 @@ static int check(const struct request *r, int files, char **file)
         return cli_usage("analyze", "give a capture, or - for standard input");
     if (inputs > 1)
         return cli_usage("analyze", "standard input can be read once");
-    return EXIT_DONE;
+    return check_questions(r);
 }
 
 static int parse(struct request *r, int argc, char **argv)
@@ -163,6 +204,8 @@ static int parse(struct request *r, int argc, char **argv)
         {"keys", required_argument, NULL, OPTION_KEYS},
         {"live", required_argument, NULL, OPTION_LIVE},
         {"seconds", required_argument, NULL, OPTION_SECONDS},
+        {"what-if", required_argument, NULL, OPTION_WHAT_IF},
+        {"sweep", required_argument, NULL, OPTION_SWEEP},
         {"json", no_argument, NULL, OPTION_JSON},
         {"csv", no_argument, NULL, OPTION_CSV},
         {"markdown", no_argument, NULL, OPTION_MARKDOWN},
@@ -229,22 +272,37 @@ static bool says_something(const struct analysis *a)
     return a->messages || a->dissected.encrypted_messages || a->dissected.compressed_messages;
 }
 
-/* NULL where it could not be read, which has been told. */
-static struct analysis *read_capture(struct request *r, const char *file)
+static void pass_operation(void *user, const struct operation *o)
+{
+    struct request *r = user;
+    questions_operation(r->questions, o);
+}
+
+/* False where it could not be read, which has been told. `questions`: whether any are asked. */
+static bool read_capture(struct request *r, const char *file, bool questions, struct capture *ret)
 {
     struct error err = {0};
-    struct analysis *a = NULL;
+    struct capture c = {0};
     r->file = file;
     r->shown_ns = clock_now();
-    int code = analyze(file, &r->options, &a, &err);
+    int code = questions && asks(r) ? questions_new(&r->asked, &c.questions, &err) : 0;
+    r->questions = c.questions;
+    r->options.operation = c.questions ? pass_operation : NULL;
+    if (code == 0)
+        code = analyze(file, &r->options, &c.analysis, &err);
     clear_progress(r);
     if (code < 0) {
         cli_fail("analyze", "%s", err.text);
         r->failed = true;
-    } else if (!says_something(a)) {
-        say_nothing(r, a);
+        questions_free(c.questions);
+        return false;
     }
-    return a;
+    if (c.questions)
+        questions_finish(c.questions);
+    if (!says_something(c.analysis))
+        say_nothing(r, c.analysis);
+    *ret = c;
+    return true;
 }
 
 static int prepare(struct request *r, size_t files)
@@ -256,7 +314,7 @@ static int prepare(struct request *r, size_t files)
     if (isatty(STDERR_FILENO))
         r->options.progress = show_progress;
     r->options.user = r;
-    r->captures = calloc(files + 1, sizeof(struct analysis *));
+    r->captures = calloc(files + 1, sizeof(*r->captures));
     return r->captures ? EXIT_DONE : cli_fail("analyze", "out of memory");
 }
 
@@ -272,19 +330,18 @@ static void listen_live(struct request *r)
     sigaction(SIGINT, &end, NULL);
     sigaction(SIGTERM, &end, NULL);
     r->options.live_seconds = r->seconds ? r->seconds : LIVE_SECONDS;
-    if ((r->captures[0] = read_capture(r, r->live)))
-        r->count = 1;
+    r->count = read_capture(r, r->live, true, &r->captures[0]);
 }
 
 static void read_all(struct request *r, int files, char **file)
 {
-    if (r->against)
-        r->base = read_capture(r, r->against);
+    struct capture base = {0};
+    if (r->against && read_capture(r, r->against, false, &base))
+        r->base = base.analysis;
     if (r->live)
         listen_live(r);
     for (int i = 0; i < files; i++)
-        if ((r->captures[r->count] = read_capture(r, file[i])))
-            r->count++;
+        r->count += read_capture(r, file[i], true, &r->captures[r->count]);
 }
 
 /* ---- printing ---- */
@@ -295,12 +352,15 @@ static int print_pages(const struct request *r, enum report_format format)
     bool first = true;
     int code = 0;
     for (size_t i = 0; i < r->count && code == 0; i++) {
-        if (!says_something(r->captures[i]))
+        const struct capture *c = &r->captures[i];
+        if (!says_something(c->analysis))
             continue;
         if (!first)
             fputs(between, stdout);
         first = false;
-        code = page_print(r->captures[i], stdout, format);
+        code = page_print(c->analysis, stdout, format);
+        if (code == 0 && c->questions)
+            code = questions_print(c->questions, stdout, format);
     }
     return code;
 }
@@ -309,7 +369,7 @@ static int print_differences(const struct request *r, enum report_format format)
 {
     int code = 0;
     for (size_t i = 0; i < r->count && code == 0; i++) {
-        struct difference *d = difference_new(r->base, r->captures[i]);
+        struct difference *d = difference_new(r->base, r->captures[i].analysis);
         if (!d)
             return -ENOMEM;
         fputs(format == REPORT_MARKDOWN ? "\n---\n\n" : "\n\n", stdout);
@@ -322,13 +382,13 @@ static int print_differences(const struct request *r, enum report_format format)
 static int print_csv(const struct request *r)
 {
     for (size_t i = 0; i < r->count; i++) {
-        struct difference *d = r->base ? difference_new(r->base, r->captures[i]) : NULL;
+        struct difference *d = r->base ? difference_new(r->base, r->captures[i].analysis) : NULL;
         if (r->base && !d)
             return -ENOMEM;
         if (d)
             page_csv_difference(d, stdout);
         else
-            page_csv(r->captures[i], stdout, i == 0);
+            page_csv(r->captures[i].analysis, stdout, i == 0);
         difference_free(d);
     }
     return 0;
@@ -345,12 +405,17 @@ static void add_capture(json_t *captures, json_t *verdicts, const struct analysi
 static int print_json(const struct request *r)
 {
     json_t *captures = json_array(), *verdicts = json_array(), *against = json_array();
-    for (size_t i = 0; i < r->count; i++)
-        add_capture(captures, verdicts, r->captures[i]);
+    json_t *what_ifs = json_array(), *sweeps = json_array();
+    for (size_t i = 0; i < r->count; i++) {
+        const struct capture *c = &r->captures[i];
+        add_capture(captures, verdicts, c->analysis);
+        if (c->questions)
+            questions_json(c->questions, c->analysis->file, what_ifs, sweeps);
+    }
     if (r->base)
         add_capture(captures, verdicts, r->base);
     for (size_t i = 0; r->base && i < r->count; i++) {
-        struct difference *d = difference_new(r->base, r->captures[i]);
+        struct difference *d = difference_new(r->base, r->captures[i].analysis);
         if (!d)
             continue;
         json_t *findings = page_json_difference_verdict(d);
@@ -359,8 +424,9 @@ static int print_json(const struct request *r)
         json_decref(findings);
         difference_free(d);
     }
-    json_t *all = json_pack("{s:s, s:o, s:[], s:o, s:o}", "larder", LARDER_VERSION, "captures",
-                            captures, "what_if", "against", against, "verdict", verdicts);
+    json_t *all =
+        json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "larder", LARDER_VERSION, "captures", captures,
+                  "what_if", what_ifs, "sweep", sweeps, "against", against, "verdict", verdicts);
     int code = all ? json_dumpf(all, stdout, JSON_INDENT(1)) : -ENOMEM;
     putchar('\n');
     json_decref(all);
@@ -387,8 +453,10 @@ static int print_all(const struct request *r)
 
 static void done(struct request *r)
 {
-    for (size_t i = 0; i < r->count; i++)
-        analysis_free(r->captures[i]);
+    for (size_t i = 0; i < r->count; i++) {
+        analysis_free(r->captures[i].analysis);
+        questions_free(r->captures[i].questions);
+    }
     free(r->captures);
     analysis_free(r->base);
     keyring_free(r->keys);

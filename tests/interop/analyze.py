@@ -166,6 +166,24 @@ def check_against(port, files, runs, compared):
     check("against itself: all is well", "all is well: no command has grown" in run.stdout, run.stdout)
 
 
+def check_questions(port, files, runs):
+    result = as_json("--port", port, files["25h2"], "--what-if", "23h2", "--what-if", "larder:FileInfoCacheLifetime=60",
+                     "--sweep", "DirectoryCacheEntriesMax")
+    one, two = result["what_if"]
+    equal("what-ifs in the JSON, each with its file", [(w["file"], w["profile"]) for w in (one, two)],
+          [(files["25h2"], "23h2"), (files["25h2"], "larder")])
+    equal("what was seen is what the client counted", one["seen"]["requests"]["QUERY_DIRECTORY"], runs[1]["requests"]["QUERY_DIRECTORY"])
+    check("what-if 23h2 saves most of it", one["saved"]["requests"]["QUERY_DIRECTORY"] * 10 > 9 * runs[1]["requests"]["QUERY_DIRECTORY"], one)
+    equal("a sweep in the JSON", (result["sweep"][0]["setting"], result["sweep"][0]["file"]), ("DirectoryCacheEntriesMax", files["25h2"]))
+    text = analyze("--port", port, files["25h2"], "--what-if", "23h2", "--sweep", "FileInfoCacheLifetime").stdout
+    fits("a page with estimates", text)
+    check("estimates are called so, with their assumptions", "what if 23h2 (estimate)" in text and "\nassumptions\n" in text, text)
+    equal("without questions there are none", as_json("--port", port, files["25h2"])["what_if"], [])
+    for bad in ("24h2", "23h2:Nonsense=1", "23h2:DirectoryCacheLifetime=x"):
+        refused(f"--what-if {bad}", 2, "--what-if", bad, files["25h2"], says="")
+    refused("--sweep of no cache's setting", 2, "--sweep", "RequireSecuritySignature", files["25h2"], says="")
+
+
 def check_formats(port, parts):
     run = analyze("--port", port, "--csv", parts[0], parts[1])
     rows = list(csv.DictReader(io.StringIO(run.stdout)))
@@ -263,6 +281,7 @@ with Samba() as samba, tempfile.TemporaryDirectory() as work:
             parts = connections[1:]
             check_profiles(port, parts, json.load(open(results))["runs"], run.stdout)
             check_formats(port, parts)
+            check_questions(port, dict(zip(PROFILES, parts)), json.load(open(results))["runs"])
             check_inputs(port, parts[0], work)
             check_refusals(port, parts[0], work)
             check_hostile(samba, work)

@@ -137,6 +137,12 @@ static void messages_are_counted_by_command_and_frame(void **state)
     assert_int_equal(m->analysis->command[SMB2_OPLOCK_BREAK].unsolicited, 1);
     assert_int_equal(m->analysis->messages, 6);
     assert_int_equal(m->analysis->frames, 3);
+    struct message opened = {.command = SMB2_READ, .frame = 10, .decrypted = true};
+    analysis_envelope(m->analysis, 10); /* what is in it counts no second frame */
+    analysis_message(m->analysis, &opened);
+    analysis_envelope(m->analysis, 11); /* stays closed */
+    assert_int_equal(m->analysis->frames, 5);
+    assert_int_equal(m->analysis->messages, 7);
 }
 
 static void statuses_past_the_bound_are_summed(void **state)
