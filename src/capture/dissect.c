@@ -183,8 +183,8 @@ static void frame(struct conn *c, const struct record *r, struct rd bytes, uint3
         c->smb1_negotiate = true;
         break;
     case WIRE_TRANSFORM: /* inside another one, which is not allowed */
-    case WIRE_UNKNOWN:
-        c->d->counts.malformed++;
+    case WIRE_UNKNOWN:   /* or cut so early that nobody can tell */
+        c->d->counts.malformed += bytes.len >= 4 || bytes.len == length;
         break;
     }
 }
