@@ -309,9 +309,9 @@ static void tell_gaps(const struct analysis *a, struct finding *f)
 {
     NUMBERS;
     TEXT(f,
-         "packets are missing: %s gaps, %s bytes lost and %s passed over to find the next message",
-         report_count(n[0], f->count), report_count(n[1], a->streams.gap_bytes),
-         report_count(n[2], a->streams.skipped_bytes));
+         "packets are missing: %s gap%s, %s bytes lost and %s passed over to find the next message",
+         report_count(n[0], f->count), f->count == 1 ? "" : "s",
+         report_count(n[1], a->streams.gap_bytes), report_count(n[2], a->streams.skipped_bytes));
     REMEDY(f, "the capture lost them (the connection did not): capture on the client with a larger "
               "buffer and a filter for the server");
 }
