@@ -202,10 +202,11 @@ static void control_messages_are_counted(void **state)
     send_record(&b, CLIENT, 100, 1);
     send_bytes(&b, CLIENT, "\x85\0", 2);
     send_bytes(&b, CLIENT, "\0\0", 2);
+    send_bytes(&b, SERVER, "\0\x02\0\x80\xfeSMB\x40\0", 10); /* a flag that there is not */
     send_record(&b, SERVER, 0x1abcd, 2); /* the 17th bit is a flag of the header on this port */
     struct stream_counts counts = finish(&b);
     assert_int_equal(counts.netbios_control, 3);
-    assert_int_equal(counts.skipped_bytes, 0);
+    assert_int_equal(counts.skipped_bytes, 10);
     assert_int_equal(b.count, 2);
     assert_int_equal(b.taken[1].length, 0x1abcd);
 }
@@ -319,6 +320,26 @@ static void an_acknowledgment_before_the_hole_gives_nothing_up(void **state)
     assert_int_equal(b.count, 1);
     assert_int_equal(b.taken[0].captured, 500);
     assert_int_equal(finish(&b).gaps, 0);
+}
+
+static void an_acknowledgment_up_to_what_waits_is_enough_and_absurd_ones_are_not(void **state)
+{
+    struct bed b;
+    uint8_t data[200];
+    begin(&b);
+    handshake(&b);
+    uint32_t first = b.seq[CLIENT], n = make_record(data, 100, 1, false);
+    segment(&b, CLIENT, first + 50, data, n, n, TCP_ACK);
+    b.seq[CLIENT] = first + 0x50000000; /* of no connection that we know */
+    acknowledge(&b, SERVER);
+    assert_int_equal(b.count, 0);
+    b.seq[CLIENT] = first + 50;
+    segment(&b, SERVER, b.seq[SERVER], NULL, 0, 0,
+            TCP_ACK | TCP_RST); /* whose number is anything */
+    assert_int_equal(b.count, 0);
+    acknowledge(&b, SERVER);
+    assert_int_equal(b.count, 1);
+    assert_int_equal(finish(&b).gap_bytes, 50);
 }
 
 static void a_hole_costs_a_record_its_tail_and_no_other_record(void **state)
@@ -443,6 +464,56 @@ static void a_new_syn_is_a_new_connection_and_a_copy_is_none(void **state)
     assert_int_equal(finish(&b).flows, 2);
 }
 
+static void a_syn_is_recognised_among_data(void **state)
+{
+    struct bed b;
+    begin(&b); /* it comes behind the first data: no new connection */
+    uint32_t syn = b.seq[CLIENT]++;
+    send_record(&b, CLIENT, 100, 1);
+    segment(&b, CLIENT, syn, NULL, 0, 0, TCP_SYN);
+    send_record(&b, CLIENT, 100, 2);
+    assert_int_equal(b.count, 2);
+    assert_int_equal(b.taken[1].flow, 1);
+
+    b.seq[CLIENT] += 0x01000000; /* of a new one on numbers that were joined in the middle */
+    b.host = 2;
+    send_record(&b, CLIENT, 100, 3);
+    b.seq[CLIENT] = 7;
+    segment(&b, CLIENT, b.seq[CLIENT]++, NULL, 0, 0, TCP_SYN);
+    send_record(&b, CLIENT, 100, 4);
+    assert_int_equal(b.taken[3].flow, b.taken[2].flow + 1);
+
+    b.host = 3; /* likewise, though only the server's data or its answer to the SYN were captured */
+    send_record(&b, SERVER, 100, 5);
+    b.seq[CLIENT] = 0x20000000;
+    segment(&b, CLIENT, b.seq[CLIENT]++, NULL, 0, 0, TCP_SYN);
+    send_record(&b, CLIENT, 100, 6);
+    assert_int_equal(b.taken[5].flow, b.taken[4].flow + 1);
+    b.host = 4;
+    send_record(&b, CLIENT, 100, 7);
+    b.seq[CLIENT] = 0x30000000;
+    segment(&b, SERVER, b.seq[SERVER]++, NULL, 0, 0, TCP_SYN | TCP_ACK);
+    send_record(&b, CLIENT, 100, 8);
+    assert_int_equal(b.count, 8);
+    assert_int_equal(b.taken[7].flow, b.taken[6].flow + 1);
+    assert_int_equal(finish(&b).skipped_bytes, 0);
+}
+
+static void data_in_a_syn_are_data(void **state)
+{
+    struct bed b;
+    uint8_t data[200];
+    begin(&b);
+    uint32_t n = make_record(data, 100, 1, false);
+    segment(&b, CLIENT, b.seq[CLIENT]++, data, 60, 60, TCP_SYN);
+    b.seq[CLIENT] += 60;
+    segment(&b, SERVER, b.seq[SERVER]++, NULL, 0, 0, TCP_SYN | TCP_ACK);
+    send_bytes(&b, CLIENT, data + 60, n - 60);
+    assert_int_equal(b.count, 1);
+    assert_int_equal(b.taken[0].captured, 100);
+    assert_int_equal(finish(&b).flows, 1);
+}
+
 static void data_after_the_end_still_count(void **state)
 {
     struct bed b;
@@ -471,6 +542,23 @@ static void the_server_is_the_one_with_the_port_or_the_one_that_answers(void **s
     assert_int_equal(b.count, 2);
     assert_true(b.taken[0].from_server);
     assert_false(b.taken[1].from_server);
+    finish(&b);
+
+    uint8_t smb1[80] = {0, 0, 0, 76, 0xff, 'S', 'M', 'B', [13] = 0x80, [24] = 0};
+    for (uint32_t i = 21; i < 76; i++)
+        smb1[4 + i] = (uint8_t)i;
+    begin_with(&b, &(struct stream_options){.any_port = true});
+    b.port = 60000;
+    send_bytes(&b, SERVER, smb1, sizeof(smb1));
+    assert_int_equal(b.count, 1);
+    assert_true(b.taken[0].from_server);
+    finish(&b);
+    smb1[13] = 0;
+    begin_with(&b, &(struct stream_options){.any_port = true});
+    b.port = 4455;
+    send_bytes(&b, SERVER, smb1, sizeof(smb1)); /* a request, though from the lower port */
+    assert_int_equal(b.count, 1);
+    assert_false(b.taken[0].from_server);
     finish(&b);
 
     const uint16_t ports[] = {4455, 50000}; /* both ends have one: the SYN tells */
@@ -525,15 +613,22 @@ static void other_ports_are_listed_by_their_bytes(void **state)
 
 static void too_much_behind_a_hole_gives_it_up(void **state)
 {
-    struct bed b;
-    begin(&b);
-    handshake(&b);
-    b.seq[CLIENT] += 100;
-    for (int i = 0; i < 5000; i++) /* nobody acknowledges: one direction was captured */
-        send_record(&b, CLIENT, 1400, (uint8_t)i);
-    assert_true(b.records > 1000);
-    assert_int_equal(finish(&b).gap_bytes, 100);
-    assert_int_equal(b.records, 5000);
+    static const struct {
+        uint32_t length;
+        int count, waiting; /* records behind the hole; that may wait */
+    } cases[] = {{80, 5000, 4096}, {60000, 100, 70}};
+    for (size_t i = 0; i < 2; i++) {
+        struct bed b;
+        begin(&b);
+        handshake(&b);
+        b.seq[CLIENT] += 100;
+        for (int n = 0; n < cases[i].count;
+             n++) /* nobody acknowledges: one direction was captured */
+            send_record(&b, CLIENT, cases[i].length, (uint8_t)n);
+        assert_in_range(b.records, cases[i].count - cases[i].waiting, cases[i].count);
+        assert_int_equal(finish(&b).gap_bytes, 100);
+        assert_int_equal(b.records, cases[i].count);
+    }
 }
 
 static void memory_grows_with_what_came_not_with_what_was_announced(void **state)
@@ -612,12 +707,15 @@ int main(void)
         cmocka_unit_test(the_first_copy_of_overlapping_bytes_wins),
         cmocka_unit_test(a_hole_is_given_up_once_the_peer_has_acknowledged_it),
         cmocka_unit_test(an_acknowledgment_before_the_hole_gives_nothing_up),
+        cmocka_unit_test(an_acknowledgment_up_to_what_waits_is_enough_and_absurd_ones_are_not),
         cmocka_unit_test(a_hole_costs_a_record_its_tail_and_no_other_record),
         cmocka_unit_test(a_hole_that_takes_a_header_is_followed_by_a_search),
         cmocka_unit_test(a_truncated_frame_keeps_its_place_in_the_stream),
         cmocka_unit_test(a_stray_segment_changes_nothing_but_two_do),
         cmocka_unit_test(a_stream_joined_in_the_middle_begins_at_its_next_record),
         cmocka_unit_test(a_new_syn_is_a_new_connection_and_a_copy_is_none),
+        cmocka_unit_test(a_syn_is_recognised_among_data),
+        cmocka_unit_test(data_in_a_syn_are_data),
         cmocka_unit_test(data_after_the_end_still_count),
         cmocka_unit_test(the_server_is_the_one_with_the_port_or_the_one_that_answers),
         cmocka_unit_test(any_port_leaves_other_protocols_alone),
