@@ -193,8 +193,11 @@ void capture_obsolete_packet(struct capture *c, const void *data, uint32_t captu
     moved_on(c);
 }
 
+/* A file that is there is removed, not truncated: some file systems write a truncated one out when
+ * it is closed, which takes milliseconds. */
 void capture_save(const struct capture *c, const char *path, size_t n)
 {
+    remove(path);
     FILE *f = fopen(path, "wb");
     must(f && n <= c->len && (n == 0 || fwrite(c->data, 1, n, f) == n) && fclose(f) == 0, path);
 }
