@@ -103,7 +103,7 @@ enum { HEADER_COUNTED = 20, HEADER_MATCHED = 48 };
 static int header(struct element *e, uint32_t left)
 {
     uint8_t padded[WIRE_HEADER_SIZE] = {0};
-    if (e->msg.len >= WIRE_HEADER_SIZE || e->msg.len == left)
+    if (e->msg.len >= WIRE_HEADER_SIZE || left < WIRE_HEADER_SIZE)
         return wire_header_decode(&e->msg, &e->h);
     memcpy(padded, e->msg.base, e->msg.len);
     struct rd msg = rd_init(padded, sizeof(padded));

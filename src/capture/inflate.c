@@ -12,7 +12,7 @@
 
 static bool may_inflate(struct dissector *d, uint64_t len)
 {
-    if (len > WIRE_FRAME_MAX ||
+    if (len == 0 || len > WIRE_FRAME_MAX ||
         d->inflated_bytes + len > INFLATED_MAX + INFLATED_RATIO * d->captured_bytes)
         return false;
     d->inflated_bytes += len;

@@ -8,17 +8,22 @@
 
 #include "samples.h"
 
+static void write_file(const char *path, const struct wr *w)
+{
+    FILE *f = fopen(path, "wb");
+    if (!f || !wr_ok(w) || fwrite(w->buf, 1, w->pos, f) != w->pos || fclose(f) != 0) {
+        perror(path);
+        exit(1);
+    }
+}
+
 static void write_seed(const char *corpus, enum direction direction, const char *name,
                        const struct wr *w)
 {
     char path[4096];
     snprintf(path, sizeof(path), "%s/%s/%s", corpus, direction == REQUEST ? "request" : "response",
              name);
-    FILE *f = fopen(path, "wb");
-    if (!f || !wr_ok(w) || fwrite(w->buf, 1, w->pos, f) != w->pos || fclose(f) != 0) {
-        perror(path);
-        exit(1);
-    }
+    write_file(path, w);
 }
 
 static const struct {
@@ -32,6 +37,107 @@ static const struct {
     {"compound_list_reply", {"create_reply", "query_directory_reply", "error_empty_reply"}},
     {"compound_read_reply", {"create_reply", "read_reply"}},
 };
+
+/* ---- conversations, for the dissector ---- */
+
+enum { FROM_SERVER = 4, SEALED = 16 };
+
+static void put_record(struct wr *w, uint8_t kind, const struct wr *record)
+{
+    wr_u8(w, kind);
+    wr_u16(w, (uint16_t)record->pos);
+    wr_bytes(w, record->buf, record->pos);
+}
+
+static void put_compound(struct wr *w, uint8_t kind, size_t which)
+{
+    uint8_t buf[2048];
+    struct wr record = wr_init(buf, sizeof(buf));
+    const struct sample *elements[4];
+    size_t count = 0;
+    for (; count < 4 && compounds[which].elements[count]; count++)
+        elements[count] = sample_find(compounds[which].elements[count]);
+    sample_encode_compound(&record, elements, count);
+    put_record(w, kind, &record);
+}
+
+static void write_conversation(const char *corpus, const char *name, const struct wr *w)
+{
+    char path[4096];
+    snprintf(path, sizeof(path), "%s/dissect/%s", corpus, name);
+    write_file(path, w);
+}
+
+/* The bytes as literals alone, which each algorithm has in its own way. */
+static void put_literals(struct wr *w, uint16_t algorithm, const uint8_t *bytes, size_t n)
+{
+    if (algorithm == SMB2_COMPRESSION_LZNT1)
+        wr_u16(w, (uint16_t)(0x3000 | (n - 1))); /* a chunk that is stored */
+    if (algorithm == SMB2_COMPRESSION_LZ77_HUFFMAN)
+        for (size_t i = 0; i < 256; i++)
+            wr_u8(w, i < 128 ? 0x88 : 0); /* 8 bits each: a byte is its own code */
+    for (size_t i = 0; i < n; i++) {
+        if (algorithm == SMB2_COMPRESSION_LZ77 && i % 32 == 0)
+            wr_u32(w, 0);
+        size_t swapped = algorithm == SMB2_COMPRESSION_LZ77_HUFFMAN ? i ^ 1 : i;
+        wr_u8(w, swapped < n ? bytes[swapped] : 0);
+    }
+    if (algorithm == SMB2_COMPRESSION_LZ77_HUFFMAN && n % 2)
+        wr_u8(w, bytes[n - 1]);
+}
+
+static void write_compressed(const char *corpus, uint16_t algorithm)
+{
+    uint8_t message[2048], packed[4096], frame[4096], buf[8192];
+    struct wr m = wr_init(message, sizeof(message)), p = wr_init(packed, sizeof(packed));
+    struct wr f = wr_init(frame, sizeof(frame)), w = wr_init(buf, sizeof(buf));
+    char name[64];
+    sample_encode(&m, sample_find("create"));
+    put_literals(&p, algorithm, message, m.pos);
+    wire_compression_encode(
+        &f, &(struct wire_compression){.original_size = (uint32_t)m.pos, .chained = true});
+    wire_compression_payload_encode(
+        &f,
+        &(struct wire_compression_payload){.algorithm = algorithm,
+                                           .original_size = (uint32_t)m.pos,
+                                           .data = rd_init(packed, p.pos)},
+        true);
+    put_record(&w, 0, &f);
+    snprintf(name, sizeof(name), "compressed_%u", algorithm);
+    write_conversation(corpus, name, &w);
+}
+
+/* Requests with their responses, plain and sealed; every sample one after the other; what is
+ * compressed. */
+static void write_conversations(const char *corpus)
+{
+    uint8_t buf[16384], one[2048];
+    for (size_t i = 0; i < 3; i++)
+        for (uint8_t sealed = 0; sealed <= SEALED; sealed += SEALED) {
+            char name[64];
+            struct wr w = wr_init(buf, sizeof(buf));
+            put_compound(&w, sealed, i);
+            put_compound(&w, sealed | FROM_SERVER, i + 3);
+            snprintf(name, sizeof(name), "%s%s", compounds[i].name, sealed ? "_sealed" : "");
+            write_conversation(corpus, name, &w);
+        }
+    struct wr all = wr_init(buf, sizeof(buf));
+    for (size_t i = 0; i < sample_count; i++) {
+        struct wr record = wr_init(one, sizeof(one));
+        sample_encode(&record, &samples[i]);
+        put_record(&all, samples[i].direction == RESPONSE ? FROM_SERVER : 0, &record);
+    }
+    write_conversation(corpus, "every_sample", &all);
+    struct wr envelopes = wr_init(buf, sizeof(buf));
+    for (size_t i = 0; i < 3; i++) {
+        struct wr record = wr_init(one, sizeof(one));
+        sample_envelopes[i].encode(&record);
+        put_record(&envelopes, 0, &record);
+    }
+    write_conversation(corpus, "envelopes", &envelopes);
+    for (uint16_t algorithm = 0; algorithm < SMB2_COMPRESSION_PATTERN_V1; algorithm++)
+        write_compressed(corpus, algorithm);
+}
 
 int main(int argc, char **argv)
 {
@@ -60,5 +166,6 @@ int main(int argc, char **argv)
         sample_encode_compound(&w, elements, count);
         write_seed(argv[1], elements[0]->direction, compounds[i].name, &w);
     }
+    write_conversations(argv[1]);
     return 0;
 }

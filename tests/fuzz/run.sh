@@ -10,7 +10,7 @@ seconds=${1:?usage: run.sh SECONDS}
 here=$(cd "$(dirname "$0")" && pwd)
 tree=$(cd "$here/../.." && pwd)
 build=${FUZZ_BUILD:-$tree/build/fuzz}
-targets='wire_request wire_response capture stream'
+targets='wire_request wire_response capture stream dissect'
 
 if [ ! -f "$build/build.ninja" ]; then
     CC=clang meson setup "$build" "$tree" -Dfuzz=true -Dbuildtype=debugoptimized \
