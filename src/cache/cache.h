@@ -120,6 +120,13 @@ int cache_commit_found(struct cache *c, struct cache_file *dir, const char *name
                        const struct file_attr *attr, struct cache_ticket ticket, uint64_t now,
                        struct cache_file **ret, uint64_t *ret_valid_until);
 
+/* The server answers to `name` with a file that it spells so. Where only ASCII case differs, it
+ * folds case, and from now on listings answer for names in any case. (That a name is found which a
+ * listing has in other case only is no proof: since then the file may have been renamed, or another
+ * one made beside it, on a server that tells the two apart.) */
+void cache_learn_spelling(struct cache *c, const char *name, size_t len, const char *spelling,
+                          size_t spelling_len);
+
 /* The server has no such name. Returns until when that is believed, 0: not at all. */
 uint64_t cache_commit_missing(struct cache *c, struct cache_file *dir, const char *name, size_t len,
                               struct cache_ticket ticket, uint64_t now);

@@ -74,22 +74,13 @@ static void check_against_listing(struct cache *c, struct cache_file *dir, const
     listing_drop(c, dir, MISS_CHANGED);
 }
 
-/* A name that was found although the listing has it only in other case shows that the server folds
- * case. A missing one shows nothing: what the listing has may be gone by now. */
-static void learn_folding(struct cache *c, const struct cache_file *dir, const char *name,
-                          size_t len, uint64_t now)
+void cache_learn_spelling(struct cache *c, const char *name, size_t len, const char *spelling,
+                          size_t spelling_len)
 {
-    const struct cache_listing *l = dir->dir ? dir->dir->listing : NULL;
-    size_t folded, one, spelling_len;
-    const struct file_attr *attr;
-    if (c->folds || !l || utf8_has_non_ascii(name, len) ||
-        !still_valid(c, OBSERVE_DIR, listing_ticket(l).sent, now))
+    if (c->folds || len != spelling_len || memcmp(name, spelling, len) == 0 ||
+        utf8_has_non_ascii(name, len) || utf8_has_non_ascii(spelling, len))
         return;
-    if (listing_find(l, name, len, &folded, &one) >= 0 || folded != 1)
-        return;
-    const char *spelling = cache_listing_entry(l, one, &spelling_len, &attr);
-    if (!utf8_has_non_ascii(spelling, spelling_len))
-        c->folds = true;
+    c->folds = utf8_fold_equal(name, len, spelling, len);
 }
 
 /* ---- attributes ---- */
@@ -141,10 +132,8 @@ int cache_commit_found(struct cache *c, struct cache_file *dir, const char *name
 {
     bool believe = names_unchanged(dir, ticket) && !name_is_newer(c, dir, name, len, ticket) &&
                    !listing_is_newer(dir, ticket);
-    if (believe) {
-        learn_folding(c, dir, name, len, now);
+    if (believe)
         check_against_listing(c, dir, name, len, true, ticket);
-    }
     struct cache_name *n = name_bind(c, dir, name, len, attr, ticket.order);
     if (!n)
         return -ENOMEM;

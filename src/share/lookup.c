@@ -93,6 +93,7 @@ static void ask_stat(struct question *q)
         return;
     }
     struct cache_file *file;
+    cache_learn_spelling(s->cache, q->name, q->len, spelling, strlen(spelling));
     r = cache_commit_found(s->cache, q->dir, q->name, q->len, &attr, ticket, now, &file, &until);
     if (r < 0)
         q->code = error_set(q->err, r, 0, "out of memory");
@@ -134,6 +135,8 @@ struct match {
     const struct question *q;
     bool any, exact;
     struct file_attr attr;
+    char spelling[CLIENT_NAME_MAX];
+    size_t len;
 };
 
 static int match_entry(void *user, const char *name, size_t len, const struct file_attr *attr,
@@ -145,6 +148,8 @@ static int match_entry(void *user, const char *name, size_t len, const struct fi
         m->any = true;
         m->exact = exact;
         m->attr = *attr;
+        m->len = len;
+        memcpy(m->spelling, name, len); /* client_list's names fit */
     }
     return 0;
 }
@@ -170,6 +175,8 @@ static bool ask_search(struct question *q)
     if (r < 0)
         return false;
     cache_commit_attr(s->cache, q->dir, &result.dir_attr, ticket, now);
+    if (m.any)
+        cache_learn_spelling(s->cache, q->name, q->len, m.spelling, m.len);
     struct cache_file *file;
     if (!m.any)
         missing(q, -ENOENT, cache_commit_missing(s->cache, q->dir, q->name, q->len, ticket, now));

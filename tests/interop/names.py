@@ -70,4 +70,24 @@ with Samba("share:mangled names=no") as samba:
     run = tool("cat", samba, "/".join(["d" * 200] * 170))
     check("a path over SMB's limit is refused with its reason", run.returncode == 1 and "too long" in run.stderr, run.stderr)
 
+# a share that tells case apart goes on doing so, also when names come and go that differ in nothing else
+with Samba("share:case sensitive=yes") as samba:
+    samba.start()
+    for name in ("one", "two", "three"):
+        with open(os.path.join(samba.share, name), "w") as f:
+            f.write(name)
+    for profile in ("larder", "23h2"):
+        with mounted(samba, f"profile={profile}") as place:
+            os.listdir(place)
+            with open(os.path.join(samba.share, "ONE"), "w") as f:
+                f.write("ONE")
+            os.rename(os.path.join(samba.share, "two"), os.path.join(samba.share, "TWO"))
+            for name in ("ONE", "TWO", "one"):
+                check(f"{profile}: {name} is there", os.path.exists(f"{place}/{name}"))
+            for name in ("THREE", "One"):
+                check(f"{profile}: {name} is not", not os.path.exists(f"{place}/{name}"))
+            equal(f"{profile}: ONE and one are two files", open(f"{place}/ONE").read() + open(f"{place}/one").read(), "ONEone")
+        os.unlink(os.path.join(samba.share, "ONE"))
+        os.rename(os.path.join(samba.share, "TWO"), os.path.join(samba.share, "two"))
+
 finish()

@@ -254,6 +254,10 @@ static void answer_found(const struct pending *p)
     struct file_attr attr = some_attr(p->name);
     struct cache_file *f;
     uint64_t until, expected_until;
+    int spelling = one_in(4) ? some_name() : p->name;
+    cache_learn_spelling(m.c, spellings[p->name].text, length(p->name), spellings[spelling].text,
+                         length(spelling));
+    oracle_learn_spelling(&oracle, p->name, spelling);
     int r = cache_commit_found(m.c, real_of(p->dir), spellings[p->name].text, length(p->name),
                                &attr, p->real, m.now, &f, &until);
     int file = oracle_found(&oracle, p->dir, p->name, &attr, p->oracle, m.now, &expected_until);

@@ -133,6 +133,7 @@ int oracle_walk(struct oracle *o, const int *components, int count, uint64_t now
 
 int oracle_found(struct oracle *o, int dir, int name, const struct file_attr *attr,
                  struct oracle_ticket t, uint64_t now, uint64_t *ret_until);
+void oracle_learn_spelling(struct oracle *o, int name, int spelling);
 uint64_t oracle_missing(struct oracle *o, int dir, int name, struct oracle_ticket t, uint64_t now);
 uint64_t oracle_told_attr(struct oracle *o, int file, const struct file_attr *attr,
                           struct oracle_ticket t, uint64_t now);

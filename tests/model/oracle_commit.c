@@ -59,16 +59,10 @@ static void check_listing(struct oracle *o, int dir, int spelling, bool found)
     oracle_drop_listing(o, dir, MISS_CHANGED);
 }
 
-static void learn_folding(struct oracle *o, int dir, int spelling, uint64_t now)
+void oracle_learn_spelling(struct oracle *o, int name, int spelling)
 {
-    int listing = o->file[dir].listing, alike, one;
-    if (o->folds || listing < 0 || !spellings[spelling].ascii)
-        return;
-    const struct oracle_listing *l = &o->listing[listing];
-    if (oracle_valid(o, OBSERVE_DIR, l->sent, now) &&
-        oracle_in_listing(l, spelling, &alike, &one) < 0 && alike == 1 &&
-        spellings[l->name[one]].ascii)
-        o->folds = true;
+    o->folds |= name != spelling && spellings[name].ascii && spellings[spelling].ascii &&
+                spellings[name].fold == spellings[spelling].fold;
 }
 
 /* ---- answers ---- */
@@ -117,10 +111,8 @@ int oracle_found(struct oracle *o, int dir, int name, const struct file_attr *at
 {
     bool believe = names_unchanged(o, dir, t) && name_newest(o, dir, name, t);
     *ret_until = 0;
-    if (believe) {
-        learn_folding(o, dir, name, now);
+    if (believe)
         check_listing(o, dir, name, true);
-    }
     struct oracle_name *n = oracle_bind(o, dir, name, attr, t.order);
     int file = n->file;
     if (believe) {
