@@ -160,6 +160,7 @@ struct listing_entry {
     struct file_attr attr;
     size_t name; /* offset */
     uint16_t len;
+    uint32_t alike; /* + 1: the next entry whose name folds alike; 0: none */
 };
 struct cache_ticket listing_ticket(const struct cache_listing *l);
 size_t listing_memory(const struct cache_listing *l);

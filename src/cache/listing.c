@@ -2,7 +2,9 @@
  * Listings: what one directory held at one moment. A maker adds entries and seals; from then on the
  * snapshot is immutable, so that a reader of 10,000 names needs neither the cache's lock nor a
  * copy, and believing it is a matter of one pointer. Names stand in one arena; an open-addressing
- * index leads from the folded spelling to the entries.
+ * index leads from the folded spelling to the first entry that has it, which leads to the others. A
+ * server that lists one name in many cases, or again and again, makes a long chain and no slow
+ * index.
  *
  * A listing that was left open is the exception: a replay of somebody else's requests learns of its
  * names only bit by bit, and adds them.
@@ -66,17 +68,41 @@ int cache_listing_add(struct cache_listing *l, const char *name, size_t len,
     return 0;
 }
 
-static uint64_t entry_hash(const struct cache_listing *l, size_t i)
+static bool folds_alike(const struct cache_listing *l, size_t i, const char *name, size_t len)
 {
-    return utf8_fold_hash(l->names + l->entries[i].name, l->entries[i].len, hash_seed());
+    return utf8_fold_equal(l->names + l->entries[i].name, l->entries[i].len, name, len);
 }
 
-static void index_add(uint32_t *index, size_t mask, uint64_t hash, size_t entry)
+static bool is_spelled(const struct cache_listing *l, size_t i, const char *name, size_t len)
 {
-    size_t at = hash & mask;
-    while (index[at])
+    return l->entries[i].len == len && memcmp(l->names + l->entries[i].name, name, len) == 0;
+}
+
+/* The place of the entries that fold like this name, or the empty one where they would be. */
+static size_t index_place(const struct cache_listing *l, const uint32_t *index, size_t mask,
+                          const char *name, size_t len)
+{
+    size_t at = utf8_fold_hash(name, len, hash_seed()) & mask;
+    while (index[at] && !folds_alike(l, index[at] - 1, name, len))
         at = (at + 1) & mask;
-    index[at] = (uint32_t)entry + 1;
+    return at;
+}
+
+static void index_add(struct cache_listing *l, uint32_t *index, size_t mask, size_t i)
+{
+    struct listing_entry *e = &l->entries[i];
+    const char *name = l->names + e->name;
+    size_t at = index_place(l, index, mask, name, e->len);
+    e->alike = 0;
+    if (!index[at]) {
+        index[at] = (uint32_t)i + 1;
+        return;
+    }
+    struct listing_entry *first = &l->entries[index[at] - 1];
+    if (is_spelled(l, index[at] - 1, name, e->len))
+        return; /* once is enough to be found */
+    e->alike = first->alike;
+    first->alike = (uint32_t)i + 1;
 }
 
 /* At most half of the index is used. */
@@ -89,7 +115,7 @@ static int build_index(struct cache_listing *l)
     if (!index)
         return -ENOMEM;
     for (size_t i = 0; i < l->count; i++)
-        index_add(index, size - 1, entry_hash(l, i), i);
+        index_add(l, index, size - 1, i);
     free(l->index);
     l->index = index;
     l->index_mask = size - 1;
@@ -119,7 +145,7 @@ int listing_extend(struct cache_listing *l, const char *name, size_t len,
     if (r < 0)
         return r;
     if (l->count * 2 <= l->index_mask + 1)
-        index_add(l->index, l->index_mask, entry_hash(l, l->count - 1), l->count - 1);
+        index_add(l, l->index, l->index_mask, l->count - 1);
     else if (build_index(l) < 0) {
         l->count--;
         l->wire_bytes -= wire_bytes;
@@ -186,15 +212,12 @@ int64_t listing_find(const struct cache_listing *l, const char *name, size_t len
 {
     int64_t exact = -1;
     *ret_folded = 0;
-    size_t at = utf8_fold_hash(name, len, hash_seed()) & l->index_mask;
-    for (; l->index[at]; at = (at + 1) & l->index_mask) {
-        size_t i = l->index[at] - 1;
-        const char *spelling = l->names + l->entries[i].name;
-        size_t spelling_len = l->entries[i].len;
-        if (spelling_len == len && memcmp(spelling, name, len) == 0) {
-            exact = (int64_t)i;
-        } else if (utf8_fold_equal(spelling, spelling_len, name, len)) {
-            *ret_one = i;
+    size_t at = index_place(l, l->index, l->index_mask, name, len);
+    for (uint32_t i = l->index[at]; i; i = l->entries[i - 1].alike) {
+        if (is_spelled(l, i - 1, name, len)) {
+            exact = (int64_t)i - 1;
+        } else {
+            *ret_one = i - 1;
             (*ret_folded)++;
         }
     }

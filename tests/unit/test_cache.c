@@ -353,6 +353,37 @@ static void an_exact_spelling_wins_over_a_folded_one(void **state)
     end(&w);
 }
 
+/* A server that never gets to the end of its directory; a hundred thousand names that fold alike.
+ */
+static void a_listing_of_one_name_in_many_cases_or_again_and_again_is_as_quick(void **state)
+{
+    enum { MANY = 200000, CASES = 1 << 17 };
+    struct world w;
+    BEGIN(&w, "23h2", "actimeo=10", "DirectoryCacheEntrySizeMax=1000000000");
+    struct cache_ticket t = cache_ask(w.c, w.now);
+    struct cache_listing *l = cache_listing_new();
+    struct file_attr attr = file(1, 11);
+    for (int i = 0; i < MANY; i++)
+        assert_int_equal(cache_listing_add(l, "again", 5, &attr, 120), 0);
+    for (int i = 0; i < CASES; i++) {
+        char name[17];
+        for (int k = 0; k < 17; k++)
+            name[k] = (char)((i >> k & 1 ? 'A' : 'a') + k);
+        attr = file(2 + (uint64_t)i, (uint64_t)i);
+        assert_int_equal(cache_listing_add(l, name, sizeof name, &attr, 136), 0);
+    }
+    assert_int_equal(cache_listing_seal(l, t), 0);
+    assert_int_equal(cache_listing_count(l), MANY + CASES);
+    cache_commit_listing(w.c, w.root, l, t, w.now);
+    cache_listing_unref(l);
+    assert_int_equal(size_of(&w, w.root, "again"), 11);
+    assert_int_equal(size_of(&w, w.root, "ABCDEFGHIJKLMNOPQ"), CASES - 1);
+    assert_int_equal(size_of(&w, w.root, "abcdefghijklmnopq"), 0);
+    assert_int_equal(size_of(&w, w.root, "abcdefghijklmnopr"), MISSING);
+    assert_int_equal(look_up(&w, w.root, "AGAIN"), CACHE_STAT); /* not known to fold */
+    end(&w);
+}
+
 /* The server answered to a name with the file that it spells so. */
 static void answered(struct world *w, const char *name, const char *spelling)
 {
@@ -684,6 +715,7 @@ int main(void)
         cmocka_unit_test(raising_a_lifetime_in_25h2_does_not_bring_the_directory_cache_back),
         cmocka_unit_test(without_file_info_a_listing_gives_no_attributes_and_says_why),
         cmocka_unit_test(an_exact_spelling_wins_over_a_folded_one),
+        cmocka_unit_test(a_listing_of_one_name_in_many_cases_or_again_and_again_is_as_quick),
         cmocka_unit_test(another_spelling_is_asked_for_until_the_server_has_shown_what_it_does),
         cmocka_unit_test(a_missing_spelling_shows_nothing_of_the_next_one),
         cmocka_unit_test(a_name_that_is_found_beside_another_case_shows_nothing),
