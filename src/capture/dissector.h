@@ -50,8 +50,7 @@ struct dissector {
     size_t pending_count, pending_text;
     struct list shares;
     size_t share_count, tree_count;
-    uint8_t *plain,
-        *inflated; /* of the record being looked at, where it was encrypted, compressed */
+    uint8_t *plain, *inflated; /* the record being looked at, decrypted, inflated */
     size_t plain_cap, inflated_cap;
     uint64_t captured_bytes, inflated_bytes; /* of all records */
     char text[TEXT_MAX + 1];                 /* of the name being looked at */

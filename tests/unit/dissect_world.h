@@ -54,7 +54,7 @@ struct world {
 
 /* ---- what comes out ---- */
 
-static void on_message(void *user, const struct message *m)
+static inline void on_message(void *user, const struct message *m)
 {
     struct world *w = user;
     if (w->message_count < KEPT_MAX)
@@ -62,7 +62,7 @@ static void on_message(void *user, const struct message *m)
     w->message_count++;
 }
 
-static unsigned entries_of(struct rd listing, uint8_t info_class)
+static inline unsigned entries_of(struct rd listing, uint8_t info_class)
 {
     struct wire_dirent e;
     unsigned n = 0;
@@ -71,7 +71,7 @@ static unsigned entries_of(struct rd listing, uint8_t info_class)
     return n;
 }
 
-static void on_exchange(void *user, const struct exchange *x)
+static inline void on_exchange(void *user, const struct exchange *x)
 {
     struct world *w = user;
     if (w->exchange_count < KEPT_MAX) {
@@ -92,7 +92,7 @@ static void on_exchange(void *user, const struct exchange *x)
     w->exchange_count++;
 }
 
-static void on_open_closed(void *user, struct smb_open *o)
+static inline void on_open_closed(void *user, struct smb_open *o)
 {
     struct world *w = user;
     if (w->closed_count < KEPT_MAX)
@@ -100,7 +100,7 @@ static void on_open_closed(void *user, struct smb_open *o)
     w->closed_count++;
 }
 
-static void on_broken(void *user, const struct break_notice *b)
+static inline void on_broken(void *user, const struct break_notice *b)
 {
     struct world *w = user;
     if (w->break_count < KEPT_MAX)
@@ -110,13 +110,13 @@ static void on_broken(void *user, const struct break_notice *b)
 
 /* ---- the world ---- */
 
-static void address(struct endpoint *e, uint8_t last, uint16_t port)
+static inline void address(struct endpoint *e, uint8_t last, uint16_t port)
 {
     *e = (struct endpoint){.address = {[10] = 0xff, 0xff, 10, 0, 0, last}, .port = port};
 }
 
 /* Four connections: 0 and 1 from one client to one server, 2 and 3 to servers of their own. */
-static struct world *world_new(const struct keyring *keys)
+static inline struct world *world_new(const struct keyring *keys)
 {
     struct world *w = calloc(1, sizeof(*w));
     assert_non_null(w);
@@ -132,7 +132,7 @@ static struct world *world_new(const struct keyring *keys)
     return w;
 }
 
-static void world_free(struct world *w)
+static inline void world_free(struct world *w)
 {
     for (size_t i = 0; i < 4; i++)
         dissector_flow_closed(w->d, &w->flows[i]);
@@ -140,7 +140,7 @@ static void world_free(struct world *w)
     free(w);
 }
 
-static struct dissect_counts counts(const struct world *w)
+static inline struct dissect_counts counts(const struct world *w)
 {
     struct dissect_counts c;
     dissector_counts(w->d, &c);
@@ -149,7 +149,7 @@ static struct dissect_counts counts(const struct world *w)
 
 /* ---- what goes in ---- */
 
-static struct wr *element(struct world *w, const struct wire_header *h)
+static inline struct wr *element(struct world *w, const struct wire_header *h)
 {
     if (w->begun)
         wire_element_end(&w->w, true);
@@ -158,14 +158,14 @@ static struct wr *element(struct world *w, const struct wire_header *h)
     return &w->w;
 }
 
-static struct wr *request(struct world *w, uint16_t command, uint64_t id)
+static inline struct wr *request(struct world *w, uint16_t command, uint64_t id)
 {
     return element(
         w, &(struct wire_header){
                .command = command, .message_id = id, .session_id = SESSION, .tree_id = TREE});
 }
 
-static struct wr *related(struct world *w, uint16_t command, uint64_t id)
+static inline struct wr *related(struct world *w, uint16_t command, uint64_t id)
 {
     return element(w, &(struct wire_header){.command = command,
                                             .message_id = id,
@@ -174,7 +174,7 @@ static struct wr *related(struct world *w, uint16_t command, uint64_t id)
                                             .tree_id = UINT32_MAX});
 }
 
-static struct wr *response(struct world *w, uint16_t command, uint64_t id, uint32_t status)
+static inline struct wr *response(struct world *w, uint16_t command, uint64_t id, uint32_t status)
 {
     struct wire_header h = {
         .command = command,
@@ -193,8 +193,8 @@ static struct wr *response(struct world *w, uint16_t command, uint64_t id, uint3
 }
 
 /* Bytes as a record of which `captured` are there, from memory of just their size. */
-static void give(struct world *w, size_t flow, int from_server, const void *bytes, size_t captured,
-                 size_t length)
+static inline void give(struct world *w, size_t flow, int from_server, const void *bytes,
+                        size_t captured, size_t length)
 {
     uint8_t *exact = malloc(captured ? captured : 1);
     assert_non_null(exact);
@@ -213,27 +213,27 @@ static void give(struct world *w, size_t flow, int from_server, const void *byte
     free(exact);
 }
 
-static void begin_record(struct world *w)
+static inline void begin_record(struct world *w)
 {
     w->w = wr_init(w->buf, sizeof(w->buf));
     w->begun = false;
 }
 
-static void deliver_cut(struct world *w, size_t flow, int from_server, size_t captured)
+static inline void deliver_cut(struct world *w, size_t flow, int from_server, size_t captured)
 {
     assert_true(wr_ok(&w->w) && captured <= w->w.pos);
     give(w, flow, from_server, w->buf, captured, w->w.pos);
     begin_record(w);
 }
 
-static void deliver(struct world *w, size_t flow, int from_server)
+static inline void deliver(struct world *w, size_t flow, int from_server)
 {
     deliver_cut(w, flow, from_server, w->w.pos);
 }
 
 /* ---- bodies that most tests need ---- */
 
-static void put_create(struct wr *body, struct rd name)
+static inline void put_create(struct wr *body, struct rd name)
 {
     wire_create_request_encode(body, &(struct wire_create_request){.impersonation = 2,
                                                                    .desired_access = 0x80,
@@ -242,13 +242,13 @@ static void put_create(struct wr *body, struct rd name)
                                                                    .name = name});
 }
 
-static void put_created(struct wr *body, struct wire_file_id id, uint32_t attributes)
+static inline void put_created(struct wr *body, struct wire_file_id id, uint32_t attributes)
 {
     wire_create_response_encode(
         body, &(struct wire_create_response){.file_id = id, .attr = {.attributes = attributes}});
 }
 
-static void put_list(struct wr *body, struct wire_file_id id)
+static inline void put_list(struct wr *body, struct wire_file_id id)
 {
     wire_query_directory_request_encode(body, &(struct wire_query_directory_request){
                                                   .info_class = FILE_ID_BOTH_DIRECTORY_INFORMATION,
@@ -257,7 +257,7 @@ static void put_list(struct wr *body, struct wire_file_id id)
                                                   .output_length = 65536});
 }
 
-static void put_listing(struct wr *body)
+static inline void put_listing(struct wr *body)
 {
     uint8_t buf[1024];
     struct wr output = wr_init(buf, sizeof(buf));
@@ -267,12 +267,12 @@ static void put_listing(struct wr *body)
     wire_buffer_response_encode(body, buf, (uint32_t)output.pos);
 }
 
-static void put_close(struct wr *body, struct wire_file_id id)
+static inline void put_close(struct wr *body, struct wire_file_id id)
 {
     wire_close_request_encode(body, &(struct wire_close_request){.file_id = id});
 }
 
-static void put_closed(struct wr *body)
+static inline void put_closed(struct wr *body)
 {
     wire_close_response_encode(body, &(struct wire_close_response){0});
 }

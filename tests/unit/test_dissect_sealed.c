@@ -456,8 +456,8 @@ static void keys_are_read_in_the_forms_that_wireshark_writes(void **state)
         "5544332211000000,00112233445566778899AABBCCDDEEFF",
         "\"5544332211000000\",\"00112233445566778899aabbccddeeff\",\"\",\"\"\r\n",
         " 5544332211000000 , 00112233445566778899aabbccddeeff , \"\" , \"\" \n",
-        "# a comment\n\n5544332211000000,\"\",00112233445566778899aabbccddeeff,"
-        "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff\n",
+        ("# a comment\n\n5544332211000000,\"\",00112233445566778899aabbccddeeff,"
+         "00112233445566778899aabbccddeeff00112233445566778899aabbccddeeff\n"),
         "",
     };
     for (size_t i = 0; i < sizeof(good) / sizeof(good[0]); i++) {
