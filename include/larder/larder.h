@@ -48,6 +48,8 @@ int larder_config_new(const char *target, struct larder_config **ret, struct lar
  * first. -ENOENT for an unknown name, -EINVAL for a bad value. Passwords are wiped when freed. */
 int larder_config_set(struct larder_config *c, const char *name, const char *value,
                       struct larder_error *err);
+/* The same for a comma-separated list, as after -o; a value in "..." may hold commas. */
+int larder_config_set_list(struct larder_config *c, const char *list, struct larder_error *err);
 /* What the configuration says so far: the host, the user (NULL: none), and whether a password still
  * has to be found (no guest, and none given). Borrowed until the next larder_config_set. */
 const char *larder_config_host(const struct larder_config *c);

@@ -52,7 +52,7 @@ char *cli_password(const char *user, const char *host, struct error *err);
 
 struct cli_target {
     const char *target, *path;     /* path "" where none was given */
-    char *option[CLI_OPTIONS_MAX]; /* each `name` or `name=value`, from -o */
+    char *option[CLI_OPTIONS_MAX]; /* each a list after -o */
     size_t options;
 };
 

@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -55,23 +56,44 @@ static char *from_environment(void)
     return copy;
 }
 
-/* A line without echo. */
+static volatile sig_atomic_t interrupted;
+
+static void note_signal(int signal)
+{
+    interrupted = signal;
+}
+
+/* A line without echo, which comes back whatever ends the wait: a signal is taken note of, and
+ * raised again when the terminal is as it was. -1: none. */
+static ssize_t read_hidden(int fd, char *line, size_t cap)
+{
+    static const int signals[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT};
+    struct sigaction note = {.sa_handler = note_signal}, before[4];
+    struct termios shown, hidden;
+    if (tcgetattr(fd, &shown) < 0)
+        return -1;
+    hidden = shown;
+    hidden.c_lflag &= ~(tcflag_t)ECHO;
+    for (size_t i = 0; i < 4; i++)
+        sigaction(signals[i], &note, &before[i]);
+    tcsetattr(fd, TCSAFLUSH, &hidden);
+    ssize_t n = read(fd, line, cap);
+    tcsetattr(fd, TCSAFLUSH, &shown);
+    for (size_t i = 0; i < 4; i++)
+        sigaction(signals[i], &before[i], NULL);
+    if (interrupted)
+        raise(interrupted);
+    return n;
+}
+
 static char *from_terminal(const char *user, const char *host)
 {
     int fd = open("/dev/tty", O_RDWR | O_CLOEXEC | O_NOCTTY);
-    struct termios shown;
-    if (fd < 0 || tcgetattr(fd, &shown) < 0) {
-        if (fd >= 0)
-            close(fd);
+    if (fd < 0)
         return NULL;
-    }
-    struct termios hidden = shown;
-    hidden.c_lflag &= ~(tcflag_t)ECHO;
-    dprintf(fd, "Password for %s at %s: ", user, host);
-    tcsetattr(fd, TCSAFLUSH, &hidden);
     char line[512];
-    ssize_t n = read(fd, line, sizeof line - 1);
-    tcsetattr(fd, TCSAFLUSH, &shown);
+    dprintf(fd, "Password for %s at %s: ", user, host);
+    ssize_t n = read_hidden(fd, line, sizeof line - 1);
     dprintf(fd, "\n");
     close(fd);
     char *password = NULL;
@@ -142,14 +164,6 @@ static int complete(struct larder_config *config, struct larder_error *err)
     return r;
 }
 
-static int set_option(struct larder_config *config, char *option, struct larder_error *err)
-{
-    char *value = strchr(option, '=');
-    if (value)
-        *value++ = 0;
-    return larder_config_set(config, option, value, err);
-}
-
 int cli_connect(const char *command, const struct cli_target *t, struct larder **ret)
 {
     struct larder_config *config;
@@ -158,7 +172,7 @@ int cli_connect(const char *command, const struct cli_target *t, struct larder *
         return cli_usage(command, "%s", err.text);
     int code = EXIT_DONE;
     for (size_t i = 0; code == EXIT_DONE && i < t->options; i++)
-        if (set_option(config, t->option[i], &err) < 0)
+        if (larder_config_set_list(config, t->option[i], &err) < 0)
             code = err.code == -EINVAL || err.code == -ENOENT ? cli_usage(command, "%s", err.text)
                                                               : cli_fail(command, "%s", err.text);
     if (code == EXIT_DONE && complete(config, &err) < 0)

@@ -2,8 +2,11 @@
  * `larder`: one binary, a table of subcommands. They work on a copy of what was typed; the
  * original, which everybody can see, has had its passwords blotted out by then.
  */
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli/cli.h"
 
@@ -34,8 +37,26 @@ static void print_help(FILE *out)
                  "3 a limit given to compare was exceeded.\n");
 }
 
+/* A descriptor from 0 to 2 that is closed would be given to a socket, and what is printed would go
+ * to the server. They are opened for reading alone, so that printing fails and is told. */
+static void open_standard(void)
+{
+    for (int fd = 0; fd <= 2; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF && open("/dev/null", O_RDONLY) != fd)
+            _exit(EXIT_FAILED);
+}
+
+/* What could not be printed is a failure, whoever printed it. */
+static int printed(const char *command, int code)
+{
+    if (fflush(stdout) != 0 && code == EXIT_DONE)
+        return cli_fail(command, "standard output: %s", strerror(errno));
+    return code;
+}
+
 int main(int argc, char **argv)
 {
+    open_standard();
     if (argc < 2) {
         print_help(stderr);
         return EXIT_USAGE;
@@ -43,7 +64,7 @@ int main(int argc, char **argv)
     if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
         strcmp(argv[1], "help") == 0) {
         print_help(stdout);
-        return EXIT_DONE;
+        return printed("help", EXIT_DONE);
     }
     if (strcmp(argv[1], "--version") == 0) {
         printf("larder %s\n", LARDER_VERSION);
@@ -56,6 +77,7 @@ int main(int argc, char **argv)
         if (!typed)
             return cli_fail(argv[1], "out of memory");
         int code = subcommands[i].run(argc - 1, typed + 1); /* getopt permutes, and loses none */
+        code = printed(argv[1], code);
         cli_free_arguments(typed);
         return code;
     }

@@ -125,12 +125,17 @@ static int set_option(void *user, char *item, struct error *err)
     return share_options_item(&r->share, item, err);
 }
 
+#define OPTION_LISTS_MAX 64
+
 /* EXIT_DONE, CLI_HELP_SHOWN, or an exit code after printing why. */
 static int parse(struct request *r, int argc, char **argv)
 {
     static const struct option long_options[] = {
         {"foreground", no_argument, NULL, 'f'}, {"help", no_argument, NULL, 'h'}, {0}};
     struct error err;
+    const char
+        *list[OPTION_LISTS_MAX]; /* applied behind the target, whose parts they may replace */
+    unsigned lists = 0;
     optind = 1;
     opterr = 0;
     int c;
@@ -139,12 +144,11 @@ static int parse(struct request *r, int argc, char **argv)
         case 'f':
             r->foreground = true;
             break;
-        case 'o': {
-            int rc = share_options_split(optarg, set_option, r, &err);
-            if (rc < 0)
-                return cli_usage("mount", "%s", err.text);
+        case 'o':
+            if (lists == OPTION_LISTS_MAX)
+                return cli_usage("mount", "more than %d times -o", OPTION_LISTS_MAX);
+            list[lists++] = optarg;
             break;
-        }
         case 'h':
             fputs(help, stdout);
             return CLI_HELP_SHOWN;
@@ -156,6 +160,8 @@ static int parse(struct request *r, int argc, char **argv)
     if (argc - optind != 2)
         return cli_usage("mount", "give a target //HOST/SHARE and a directory");
     int rc = share_options_target(&r->share, argv[optind], &err);
+    for (unsigned i = 0; rc == 0 && i < lists; i++)
+        rc = share_options_split(list[i], set_option, r, &err);
     if (rc < 0)
         return cli_usage("mount", "%s", err.text);
     /* as typed, since mount -a compares it with fstab; an URL may hold a password */

@@ -19,6 +19,7 @@ struct larder_config {
 
 struct larder {
     struct share *share;
+    char *top; /* the target's own path, which may be a file's; "" for none */
 };
 
 struct larder_file {
@@ -50,6 +51,14 @@ PUBLIC const char *larder_version(void)
     return LARDER_VERSION;
 }
 
+/* The path in the share: the target's own, then the caller's. NULL: out of memory. To be freed. */
+static char *whole_path(const struct larder *l, const char *path)
+{
+    char *whole;
+    const char *slash = *l->top && *path ? "/" : "";
+    return asprintf(&whole, "%s%s%s", l->top, slash, path) < 0 ? NULL : whole;
+}
+
 /* ---- configuration ---- */
 
 PUBLIC int larder_config_new(const char *target, struct larder_config **ret,
@@ -74,6 +83,14 @@ PUBLIC int larder_config_set(struct larder_config *c, const char *name, const ch
 {
     struct error e = {0};
     int r = share_options_set(&c->options, name, value, &e);
+    return r < 0 ? give_error(r, &e, err) : 0;
+}
+
+PUBLIC int larder_config_set_list(struct larder_config *c, const char *list,
+                                  struct larder_error *err)
+{
+    struct error e = {0};
+    int r = share_options_parse(&c->options, list, &e);
     return r < 0 ? give_error(r, &e, err) : 0;
 }
 
@@ -125,8 +142,16 @@ PUBLIC int larder_connect(const struct larder_config *config, struct larder **re
     struct larder *l = calloc(1, sizeof *l);
     if (!l)
         return give_error(-ENOMEM, &e, err);
-    int r = share_connect(&config->options, &l->share, &e);
+    struct share_options o;
+    int r = share_options_copy(&config->options, &o);
+    if (r == 0) {
+        l->top = o.path;
+        o.path = NULL;
+        r = share_connect(&o, &l->share, &e);
+        share_options_done(&o);
+    }
     if (r < 0) {
+        free(l->top);
         free(l);
         return give_error(r, &e, err);
     }
@@ -136,8 +161,10 @@ PUBLIC int larder_connect(const struct larder_config *config, struct larder **re
 
 PUBLIC struct larder *larder_disconnect(struct larder *l)
 {
-    if (l)
-        share_free(l->share, NULL);
+    if (!l)
+        return NULL;
+    share_free(l->share, NULL);
+    free(l->top);
     free(l);
     return NULL;
 }
@@ -163,7 +190,9 @@ PUBLIC int larder_stat(struct larder *l, const char *path, struct larder_stat *r
 {
     struct error e = {0};
     struct share_entry entry;
-    int r = share_stat_path(l->share, path, &entry, &e);
+    char *whole = whole_path(l, path);
+    int r = whole ? share_stat_path(l->share, whole, &entry, &e) : -ENOMEM;
+    free(whole);
     if (r < 0)
         return give_error(r, &e, err);
     fill_stat(&entry.attr, entry.ino, ret);
@@ -176,7 +205,9 @@ PUBLIC int larder_list(struct larder *l, const char *path, struct larder_dir **r
 {
     struct error e = {0};
     struct larder_dir *d = calloc(1, sizeof *d);
-    int r = d ? share_list_path(l->share, path, &d->listing, &e) : -ENOMEM;
+    char *whole = whole_path(l, path);
+    int r = d && whole ? share_list_path(l->share, whole, &d->listing, &e) : -ENOMEM;
+    free(whole);
     if (r < 0) {
         free(d);
         return give_error(r, &e, err);
@@ -231,7 +262,9 @@ PUBLIC int larder_open(struct larder *l, const char *path, struct larder_file **
     struct error e = {0};
     struct share_entry entry;
     struct larder_file *f = calloc(1, sizeof *f);
-    int r = f ? share_open_path(l->share, path, &f->file, &entry, &e) : -ENOMEM;
+    char *whole = whole_path(l, path);
+    int r = f && whole ? share_open_path(l->share, whole, &f->file, &entry, &e) : -ENOMEM;
+    free(whole);
     if (r < 0) {
         free(f);
         return give_error(r, &e, err);

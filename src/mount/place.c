@@ -13,6 +13,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 int place_canonical(const char *path, char ret[static PATH_MAX])
 {
@@ -41,7 +42,14 @@ int place_canonical(const char *path, char ret[static PATH_MAX])
     if (!realpath(dir, parent))
         return -errno;
     int n = snprintf(ret, PATH_MAX, "%s/%s", strcmp(parent, "/") == 0 ? "" : parent, last);
-    return n < PATH_MAX ? 0 : -ENAMETOOLONG;
+    if (n >= PATH_MAX)
+        return -ENAMETOOLONG;
+    /* readlink, unlike stat, asks nothing of a file system that may be dead or hung */
+    char target[1];
+    if (readlink(ret, target, sizeof(target)) < 0)
+        return 0;
+    memcpy(copy, ret, (size_t)n + 1);
+    return realpath(copy, ret) ? 0 : -errno;
 }
 
 /* Decodes \ooo in place. */

@@ -62,7 +62,10 @@ static int copy_string(char **to, const char *from)
 
 int share_options_copy(const struct share_options *from, struct share_options *ret)
 {
-    struct share_options o = {.port = from->port, .guest = from->guest, .settings = from->settings};
+    struct share_options o = {.port = from->port,
+                              .guest = from->guest,
+                              .sign_asked = from->sign_asked,
+                              .settings = from->settings};
     if (copy_string(&o.host, from->host) < 0 || copy_string(&o.share, from->share) < 0 ||
         copy_string(&o.path, from->path) < 0 || copy_string(&o.user, from->user) < 0 ||
         copy_string(&o.domain, from->domain) < 0 || copy_string(&o.password, from->password) < 0 ||
@@ -150,7 +153,7 @@ static int set_vers(struct share_options *o, const char *value, struct error *er
 
 static int set_sign(struct share_options *o, const char *value, struct error *err)
 {
-    o->settings.require_security_signature = true;
+    o->settings.require_security_signature = o->sign_asked = true;
     return 0;
 }
 
@@ -199,7 +202,10 @@ int share_options_set(struct share_options *o, const char *name, const char *val
     }
     if (!value)
         value = "true"; /* a setting given as a flag switches it on */
-    return settings_set(&o->settings, name, value, err);
+    int r = settings_set(&o->settings, name, value, err);
+    if (r == 0 && strcasecmp(name, "RequireSecuritySignature") == 0)
+        o->sign_asked = o->settings.require_security_signature;
+    return r;
 }
 
 /* ---- lists and files ---- */

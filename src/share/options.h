@@ -18,6 +18,7 @@ struct share_options {
     char *path; /* inside the share, "" for its root; mount and tools start there */
     char *user, *domain, *password; /* NULL: not given */
     bool guest;
+    bool sign_asked;   /* by the user, not by the profile */
     char *events_path; /* NULL: none */
     struct settings settings;
 };

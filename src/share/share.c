@@ -48,6 +48,9 @@ static int check_options(const struct share_options *o, struct error *err)
         return error_set(err, -EINVAL, 0,
                          "no user for //%s/%s: give credentials=FILE, user=NAME, or guest", o->host,
                          o->share);
+    if (o->guest && o->sign_asked)
+        return error_set(err, -EINVAL, 0,
+                         "a guest session has no key to sign with: drop guest, or sign");
     if (o->settings.smb2_dialect_min > o->settings.smb2_dialect_max)
         return error_set(err, -EINVAL, 0, "Smb2DialectMin is above Smb2DialectMax");
     return 0;
@@ -174,7 +177,8 @@ int share_wire_path(struct share *s, const struct cache_file *f, const char *nam
     char *path = malloc(prefix + 1 + SHARE_PATH_MAX + 1);
     if (!path)
         return error_set(err, -ENOMEM, 0, "out of memory");
-    memcpy(path, s->options.path, prefix);
+    if (prefix)
+        memcpy(path, s->options.path, prefix);
     size_t at = prefix ? prefix + 1 : 0;
     int n = len ? cache_child_path(f, name, len, path + at, SHARE_PATH_MAX)
                 : cache_file_path(f, path + at, SHARE_PATH_MAX);

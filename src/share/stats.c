@@ -78,7 +78,14 @@ json_t *share_stats(struct share *s)
     json_t *faults = json_array();
     observe_dead_caches(&counts, enabled, add_fault, faults);
     if (lost.code)
-        json_array_append_new(faults, json_string(lost.text));
+        json_array_append_new(
+            faults, json_sprintf("%s; the connection does not come back: unmount, and mount again",
+                                 lost.text));
+    if (counts.events_lost)
+        json_array_append_new(
+            faults, json_sprintf("%llu events could not be written to %s",
+                                 (unsigned long long)counts.events_lost,
+                                 s->options.events_path ? s->options.events_path : "their file"));
 
     json_t *all = observe_json(s->observe);
     json_object_set_new(all, "larder", json_string(LARDER_VERSION));
