@@ -58,7 +58,8 @@ static bool listing_tells(const struct cache_listing *l, const char *name, size_
     size_t folded, one;
     int64_t exact = listing_find(l, name, len, &folded, &one);
     *ret_there = exact >= 0;
-    return exact >= 0 || (folded == 0 && !utf8_has_non_ascii(name, len) && !memchr(name, '~', len));
+    return exact >= 0 ||
+           (folded == 0 && !utf8_has_non_ascii(name, len) && !may_be_unlisted(name, len));
 }
 
 static void check_against_listing(struct cache *c, struct cache_file *dir, const char *name,

@@ -154,6 +154,14 @@ static inline void dir_forget(struct cache_dir *d, uint64_t order)
         d->changed = order;
 }
 
+/* Names under which a server may open a file although no listing has them: short names, streams,
+ * and those whose dots and spaces at the end it cuts off, or shows as something else. */
+static inline bool may_be_unlisted(const char *name, size_t len)
+{
+    return memchr(name, '~', len) || memchr(name, ':', len) ||
+           (len && (name[len - 1] == '.' || name[len - 1] == ' '));
+}
+
 /* ---- listing.c ---- */
 
 struct listing_entry {

@@ -74,7 +74,7 @@ static int64_t listed_as(const struct cache *c, const struct cache_listing *l, c
     }
     if (folded == 1)
         return c->folds ? (int64_t)one : -2;
-    return memchr(name, '~', len) ? -2 : -1;
+    return may_be_unlisted(name, len) ? -2 : -1;
 }
 
 /* Why a believed listing's attributes of f are not. */

@@ -32,6 +32,9 @@ const struct spelling spellings[] = {
     {"\xc5\xbf", 13, false, false, false},         /* the long s: folds to S */
     {"\xf0\x9f\x90\x9f", 14, false, false, false}, /* a fish, beyond the BMP */
     {"f~", 15, true, true, false},
+    {"f.", 16, true, true, false},
+    {"f", 17, true, false, false},
+    {"f:f", 18, true, true, false},
 };
 const int spelling_count = sizeof spellings / sizeof spellings[0];
 

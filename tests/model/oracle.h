@@ -24,7 +24,7 @@
 struct spelling {
     const char *text;
     int fold; /* spellings that fold alike have the same number */
-    bool ascii, tilde, wildcard;
+    bool ascii, unlisted, wildcard;
 };
 extern const struct spelling spellings[];
 extern const int spelling_count;

@@ -47,7 +47,7 @@ static int tells(const struct oracle_listing *l, int spelling)
     const struct spelling *s = &spellings[spelling];
     if (oracle_in_listing(l, spelling, &alike, &one) >= 0)
         return 1;
-    return alike == 0 && s->ascii && !s->tilde ? 0 : -1;
+    return alike == 0 && s->ascii && !s->unlisted ? 0 : -1;
 }
 
 static void check_listing(struct oracle *o, int dir, int spelling, bool found)

@@ -90,7 +90,7 @@ static int means(const struct oracle *o, const struct oracle_listing *l, int nam
         return CANNOT_TELL;
     if (alike == 1)
         return o->folds ? one : CANNOT_TELL;
-    return s->tilde ? CANNOT_TELL : NOT_THERE;
+    return s->unlisted ? CANNOT_TELL : NOT_THERE;
 }
 
 /* Attributes out of a listing are believed of a file unless newer ones were heard. */

@@ -464,14 +464,21 @@ static void an_ascii_name_is_not_taken_for_one_beyond_ascii(void **state)
     end(&w);
 }
 
-static void a_name_with_a_tilde_may_be_a_short_name(void **state)
+/* A short name, a stream, and what Windows cuts off at the end of a name and Samba mangles. */
+static void what_a_server_may_open_unlisted_is_asked_for(void **state)
 {
+    static const char *const names[] = {"progra~1",  "progra~2:stream", "progra~2::$DATA",
+                                        "progra~2.", "other.",          "other "};
     struct world w;
     BEGIN(&w, "23h2", "actimeo=10");
-    LISTED(&w, w.root, {"progra~2", file(1, 11)});
-    assert_int_equal(look_up(&w, w.root, "progra~1"), CACHE_STAT);
-    missed(&w, OBSERVE_DIR, MISS_CASE);
+    LISTED(&w, w.root, {"progra~2", file(1, 11)}, {".other", file(2, 22)});
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        assert_int_equal(look_up(&w, w.root, names[i]), CACHE_STAT);
+        missed(&w, OBSERVE_DIR, MISS_CASE);
+        found(&w, w.root, names[i], file(1, 11), NULL); /* no proof that the listing is old */
+    }
     assert_int_equal(size_of(&w, w.root, "progra~2"), 11);
+    assert_int_equal(size_of(&w, w.root, "other"), MISSING);
     end(&w);
 }
 
@@ -721,7 +728,7 @@ int main(void)
         cmocka_unit_test(a_name_that_is_found_beside_another_case_shows_nothing),
         cmocka_unit_test(a_name_beyond_ascii_that_is_not_listed_exactly_is_asked_for),
         cmocka_unit_test(an_ascii_name_is_not_taken_for_one_beyond_ascii),
-        cmocka_unit_test(a_name_with_a_tilde_may_be_a_short_name),
+        cmocka_unit_test(what_a_server_may_open_unlisted_is_asked_for),
         cmocka_unit_test(a_negative_answers_for_its_own_spelling_until_it_runs_out),
         cmocka_unit_test(an_answer_that_took_longer_than_its_lifetime_is_not_believed),
         cmocka_unit_test(a_name_that_is_found_is_not_missing_any_more),
