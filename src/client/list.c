@@ -83,7 +83,9 @@ static int give_entry(struct listing *l, const struct wire_dirent *d)
         return 0;
     }
     name[len] = 0;
-    return l->entry(l->user, name, (size_t)len, &d->attr, wire_bytes(d));
+    struct file_attr attr = d->attr;
+    attr.id = usable_id(attr.id);
+    return l->entry(l->user, name, (size_t)len, &attr, wire_bytes(d));
 }
 
 static int give_buffer(struct listing *l, const struct request *q)

@@ -174,7 +174,7 @@ static uint64_t qfid(struct rd contexts)
     struct wire_create_context context;
     while (wire_create_context_next(&contexts, &context) > 0)
         if (context.name.len == 4 && memcmp(context.name.base, "QFid", 4) == 0)
-            return rd_u64(&context.data);
+            return usable_id(rd_u64(&context.data));
     return 0;
 }
 

@@ -75,6 +75,12 @@ bool may_compound(struct client *c, unsigned n, unsigned refusals);
 /* Statuses by which servers refuse what is right in itself: the form, rather than the object. */
 bool is_refusal(uint32_t status);
 
+/* MS-FSCC 2.1.9: all ones where no unique id could be made. Gives 0 as for no id at all. */
+static inline uint64_t usable_id(uint64_t id)
+{
+    return id == UINT64_MAX ? 0 : id;
+}
+
 static inline bool status_is(uint32_t status, uint32_t code)
 {
     return status == code;

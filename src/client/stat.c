@@ -157,6 +157,7 @@ static int take_stat(struct rd output, void *ret)
     struct stat_answer *a = ret;
     struct rd name;
     int r = wire_all_information_decode(output, &a->attr);
+    a->attr.id = usable_id(a->attr.id);
     a->spelling[0] = 0;
     if (r == 0 && wire_all_information_name(output, &name) == 0)
         last_component(&name, a->spelling);

@@ -226,6 +226,28 @@ static void a_file_survives_the_directory_that_it_was_found_in(void **state)
     stop(&b);
 }
 
+/* No id, and the id that says that there is none: what looks alike is not the same. */
+static void files_without_an_id_are_files_of_their_own(void **state)
+{
+    const uint64_t none[] = {0, UINT64_MAX};
+    for (size_t i = 0; i < COUNT(none); i++) {
+        const struct server_node nodes[] = {LINK(u"one", none[i], "1111"),
+                                            LINK(u"two", none[i], "2222")};
+        const char *profiles[] = {"profile=larder", "profile=23h2", "profile=25h2"};
+        for (size_t k = 0; k < COUNT(profiles); k++) {
+            struct bed b = start(profiles[k], nodes, COUNT(nodes));
+            struct share_node *one = found(&b, "one"), *two = found(&b, "two");
+            assert_ptr_not_equal(one, two);
+            opens(&b, one, 0, "1111");
+            opens(&b, two, 0, "2222");
+            gets_attributes(&b, two, 0);
+            share_node_unref(b.share, one);
+            share_node_unref(b.share, two);
+            stop(&b);
+        }
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -233,6 +255,7 @@ int main(void)
         cmocka_unit_test(a_file_is_found_by_the_names_that_it_still_has),
         cmocka_unit_test(a_renamed_file_opens_by_its_new_name),
         cmocka_unit_test(a_file_whose_name_went_to_a_directory_is_stale),
+        cmocka_unit_test(files_without_an_id_are_files_of_their_own),
         cmocka_unit_test(a_file_survives_the_directory_that_it_was_found_in),
     };
     return cmocka_run_group_tests_name("share faults", tests, NULL, NULL);
