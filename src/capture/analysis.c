@@ -154,3 +154,20 @@ double analysis_metadata_rate(const struct analysis *a)
     double s = analysis_smb_seconds(a);
     return s > 0 ? (double)analysis_metadata_requests(a) / s : 0;
 }
+
+/* 0, 1024 ns, and from there in steps of 3/2 and 4/3. */
+static uint64_t histogram_edge(unsigned slot)
+{
+    uint64_t octave = UINT64_C(1024) << ((slot ? slot - 1 : 0) / 2);
+    return slot == 0 ? 0 : slot % 2 ? octave : octave / 2 * 3;
+}
+
+uint64_t analysis_histogram(const struct analysis *a, unsigned slot, uint64_t *ret_from_ns)
+{
+    uint64_t from = histogram_edge(slot), to = histogram_edge(slot + 1), n = 0;
+    for (uint16_t c = 0; c < SMB2_COMMANDS; c++)
+        if (analysis_waits_count(c))
+            n += durations_between(&a->command[c].waits, from, to);
+    *ret_from_ns = from;
+    return n;
+}

@@ -193,5 +193,9 @@ uint64_t analysis_waited_ns(const struct analysis *a); /* for all responses, CHA
 /* All requests but READ and WRITE, and those a second: Windows' performance counter. */
 uint64_t analysis_metadata_requests(const struct analysis *a);
 double analysis_metadata_rate(const struct analysis *a);
+/* Response times of all commands together, CHANGE_NOTIFY and OPLOCK_BREAK aside, in slots of half
+ * an octave: how many fall in one, and where it begins. */
+#define HISTOGRAM_SLOTS 66
+uint64_t analysis_histogram(const struct analysis *a, unsigned slot, uint64_t *ret_from_ns);
 
 #endif

@@ -105,7 +105,7 @@ static void head_host(const struct analysis_host *h, FILE *out, enum report_form
     }
 }
 
-static void head(const struct analysis *a, FILE *out, enum report_format format)
+void page_head(const struct analysis *a, FILE *out, enum report_format format)
 {
     NUMBERS;
     char line[200];
@@ -402,7 +402,7 @@ static int print_names(const struct analysis *a, FILE *out, enum report_format f
 
 /* ---- the page ---- */
 
-static void print_verdict(const struct analysis *a, FILE *out, enum report_format format)
+void page_verdict(const struct analysis *a, FILE *out, enum report_format format)
 {
     NUMBERS;
     struct finding f[FINDINGS_MAX];
@@ -415,23 +415,30 @@ static void print_verdict(const struct analysis *a, FILE *out, enum report_forma
         faults += f[i].severity == SEVERITY_FAULT;
         unsure += f[i].severity == SEVERITY_UNSURE;
     }
+    char line[200];
+    snprintf(line, sizeof(line),
+             "all is well%s: no sign in %s messages of a cache that does not work",
+             unsure ? ", as far as can be seen" : "", report_count(n[0], a->messages));
     if (!a->messages)
-        fprintf(out, "%snothing can be said of the client's caches\n",
-                format == REPORT_MARKDOWN ? "- " : "");
+        text_well(out, format, "nothing can be said of the client's caches");
     else if (!faults)
-        fprintf(out, "%sall is well%s: no sign in %s messages of a cache that does not work\n",
-                format == REPORT_MARKDOWN ? "- " : "", unsure ? ", as far as can be seen" : "",
-                report_count(n[0], a->messages));
+        text_well(out, format, line);
+}
+
+int page_tables(const struct analysis *a, FILE *out, enum report_format format)
+{
+    static int (*const parts[])(const struct analysis *, FILE *, enum report_format) = {
+        print_counts, print_times, print_errors, print_facts, print_directories, print_names};
+    int code = 0;
+    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && code == 0; i++)
+        code = parts[i](a, out, format);
+    return code;
 }
 
 int page_print(const struct analysis *a, FILE *out, enum report_format format)
 {
-    static int (*const parts[])(const struct analysis *, FILE *, enum report_format) = {
-        print_counts, print_times, print_errors, print_facts, print_directories, print_names};
-    head(a, out, format);
-    int code = 0;
-    for (size_t i = 0; i < sizeof(parts) / sizeof(parts[0]) && code == 0; i++)
-        code = parts[i](a, out, format);
-    print_verdict(a, out, format);
+    page_head(a, out, format);
+    int code = page_tables(a, out, format);
+    page_verdict(a, out, format);
     return code;
 }

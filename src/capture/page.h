@@ -13,6 +13,11 @@
 int page_print(const struct analysis *a, FILE *out, enum report_format format);
 int page_print_difference(const struct difference *d, FILE *out, enum report_format format);
 
+/* Its parts, for who orders them otherwise: what the capture is, the tables, the verdict. */
+void page_head(const struct analysis *a, FILE *out, enum report_format format);
+int page_tables(const struct analysis *a, FILE *out, enum report_format format);
+void page_verdict(const struct analysis *a, FILE *out, enum report_format format);
+
 /* The commands of one capture, a row each; `head` prints the names of the columns first. */
 void page_csv(const struct analysis *a, FILE *out, bool head);
 void page_csv_difference(const struct difference *d, FILE *out);

@@ -144,8 +144,7 @@ static void print_verdict(const struct difference *d, FILE *out, enum report_for
         faults |= d->finding[i].severity == SEVERITY_FAULT;
     }
     if (!faults)
-        fprintf(out, "%sall is well: no command has grown and no fault is new\n",
-                format == REPORT_MARKDOWN ? "- " : "");
+        text_well(out, format, "all is well: no command has grown and no fault is new");
 }
 
 int page_print_difference(const struct difference *d, FILE *out, enum report_format format)

@@ -98,16 +98,12 @@ static json_t *commands_json(const struct analysis *a)
     return all;
 }
 
-/* Times of all commands together, two slots an octave: [from ms, responses]. */
+/* [from ms, responses] */
 static json_t *histogram_json(const struct analysis *a)
 {
     json_t *all = json_array();
-    uint64_t from = 0, to = 1024;
-    for (int i = 0; i < 66; i++, from = to, to = i % 2 ? to / 3 * 4 : to / 2 * 3) {
-        uint64_t n = 0;
-        for (uint16_t c = 0; c < SMB2_COMMANDS; c++)
-            if (analysis_waits_count(c))
-                n += durations_between(&a->command[c].waits, from, to);
+    for (unsigned i = 0; i < HISTOGRAM_SLOTS; i++) {
+        uint64_t from, n = analysis_histogram(a, i, &from);
         if (n)
             json_array_append_new(all, json_pack("[f, I]", (double)from / 1e6, (json_int_t)n));
     }

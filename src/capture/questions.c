@@ -9,6 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "capture/charts.h"
 #include "capture/text.h"
 
 #define NUMBERS char n[4][REPORT_NUMBER]
@@ -110,6 +111,8 @@ static int print_what_if(const struct whatif *w, FILE *out, enum report_format f
     snprintf(title, sizeof(title), "what if %s%s%.200s (estimate)", r.profile,
              r.overrides[0] ? ":" : "", r.overrides);
     text_heading(out, format, title);
+    if (format == REPORT_HTML)
+        chart_what_if(&r, out);
     struct report_table *t = report_table_new();
     report_column(t, REPORT_LEFT, "requests on files");
     report_column(t, REPORT_RIGHT, "seen");
@@ -149,6 +152,8 @@ static int print_sweep(const struct sweep *s, FILE *out, enum report_format form
     else
         snprintf(title, sizeof(title), "%s: no value would answer anything", r.setting);
     text_heading(out, format, title);
+    if (format == REPORT_HTML)
+        chart_sweep(&r, out);
     struct report_table *t = report_table_new();
     report_column(t, REPORT_RIGHT, r.unit);
     report_column(t, REPORT_RIGHT, "answered");

@@ -79,7 +79,7 @@ const char *text_name(char out[static PAGE_NAME], const char *name, size_t width
                       enum report_format format)
 {
     if (format != REPORT_MARKDOWN)
-        return page_name(out, name, width);
+        return page_name(out, name, format == REPORT_HTML ? PAGE_NAME : width);
     char plain[PAGE_NAME];
     page_name(plain, name, PAGE_NAME - 8);
     for (char *p = plain; (p = strchr(p, '`'));)
@@ -141,7 +141,15 @@ const char *text_status(char buf[static REPORT_NUMBER], uint32_t status)
 
 void text_heading(FILE *out, enum report_format format, const char *title)
 {
-    fprintf(out, format == REPORT_MARKDOWN ? "\n**%s**\n" : "\n%s\n", title);
+    static const char *const around[][2] = {[REPORT_TEXT] = {"\n", "\n"},
+                                            [REPORT_MARKDOWN] = {"\n**", "**\n"},
+                                            [REPORT_HTML] = {"<h3>", "</h3>\n"}};
+    fputs(around[format][0], out);
+    if (format == REPORT_HTML)
+        report_html(out, title);
+    else
+        fputs(title, out);
+    fputs(around[format][1], out);
 }
 
 /* Markdown: what would be markup gets a backslash. */
@@ -176,18 +184,40 @@ static void put_broken(FILE *out, const char *text, size_t indent)
     fputc('\n', out);
 }
 
+static void finding_markdown(FILE *out, const struct finding *f, const char *clean)
+{
+    fprintf(out, "- **%s** ", severity_name(f->severity));
+    put_markdown(out, clean);
+    fputs(f->remedy[0] ? ". *" : ".\n", out);
+    if (f->remedy[0]) {
+        put_markdown(out, f->remedy);
+        fputs(".*\n", out);
+    }
+}
+
+static void finding_html(FILE *out, const struct finding *f, const char *clean)
+{
+    const char *severity = severity_name(f->severity);
+    fprintf(out, "<p class=\"finding %s\"><b>%s</b> <span>", severity, severity);
+    report_html(out, clean);
+    if (f->remedy[0]) {
+        fputs(" <i>", out);
+        report_html(out, f->remedy);
+        fputs("</i>", out);
+    }
+    fputs("</span></p>\n", out);
+}
+
 void text_finding(FILE *out, enum report_format format, const struct finding *f)
 {
     char clean[PAGE_NAME];
     page_name(clean, f->text, PAGE_NAME);
     if (format == REPORT_MARKDOWN) {
-        fprintf(out, "- **%s** ", severity_name(f->severity));
-        put_markdown(out, clean);
-        fputs(f->remedy[0] ? ". *" : ".\n", out);
-        if (f->remedy[0]) {
-            put_markdown(out, f->remedy);
-            fputs(".*\n", out);
-        }
+        finding_markdown(out, f, clean);
+        return;
+    }
+    if (format == REPORT_HTML) {
+        finding_html(out, f, clean);
         return;
     }
     fprintf(out, "%-8s", severity_name(f->severity));
@@ -198,8 +228,22 @@ void text_finding(FILE *out, enum report_format format, const struct finding *f)
     }
 }
 
+void text_well(FILE *out, enum report_format format, const char *text)
+{
+    if (format == REPORT_HTML)
+        fprintf(out, "<p class=\"finding well\"><b>&#10003;</b> <span>%s</span></p>\n", text);
+    else
+        fprintf(out, "%s%s\n", format == REPORT_MARKDOWN ? "- " : "", text);
+}
+
 void text_item(FILE *out, enum report_format format, const char *text)
 {
+    if (format == REPORT_HTML) {
+        fputs("<p class=\"item\">", out);
+        report_html(out, text);
+        fputs("</p>\n", out);
+        return;
+    }
     fputs("- ", out);
     if (format == REPORT_MARKDOWN) {
         put_markdown(out, text);

@@ -11,10 +11,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "capture/analyze.h"
+#include "capture/html.h"
 #include "capture/page.h"
 #include "capture/questions.h"
 #include "cli/cli.h"
@@ -37,7 +39,8 @@ static const char help[] =
     "                       bound, such as DirectoryCacheEntriesMax; repeatable\n"
     "      --json           everything, as one JSON object\n"
     "      --csv            the table of commands; with --against, of ratios\n"
-    "      --markdown       the page, ready for a bug report\n\n"
+    "      --markdown       the page, ready for a bug report\n"
+    "      --html OUT       with charts, as one page of HTML in the file OUT, too\n\n"
     "Several files are several captures. A capture on the client shows most; on Windows:\n"
     "  pktmon start --capture --pkt-size 0 -f t.etl; pktmon stop; pktmon etl2pcap t.etl\n"
     "Exit: 0 done, 1 a capture of which nothing can be said, 2 usage.\n";
@@ -54,7 +57,7 @@ struct capture {
 };
 
 struct request {
-    const char *against, *keys_path, *live;
+    const char *against, *keys_path, *live, *html;
     uint16_t ports[PORTS_MAX];
     unsigned seconds;
     enum format format;
@@ -86,7 +89,8 @@ enum {
     OPTION_SWEEP,
     OPTION_JSON,
     OPTION_CSV,
-    OPTION_MARKDOWN
+    OPTION_MARKDOWN,
+    OPTION_HTML
 };
 
 /* 0 where the text is no number from 1 to `most`. */
@@ -157,6 +161,9 @@ static int take(struct request *r, int option, const char *value)
         return set_format(r, FORMAT_CSV);
     case OPTION_MARKDOWN:
         return set_format(r, FORMAT_MARKDOWN);
+    case OPTION_HTML:
+        r->html = value;
+        return EXIT_DONE;
     case 'h':
         fputs(help, stdout);
         return CLI_HELP_SHOWN;
@@ -179,6 +186,25 @@ static int check_questions(const struct request *r)
     return EXIT_DONE;
 }
 
+static bool is_file(const char *path, const struct stat *is)
+{
+    struct stat st;
+    return path && stat(path, &st) == 0 && st.st_dev == is->st_dev && st.st_ino == is->st_ino;
+}
+
+/* The page must not take the place of what it is made from. */
+static int check_html(const struct request *r, int files, char **file)
+{
+    struct stat html;
+    if (!r->html || stat(r->html, &html) < 0)
+        return EXIT_DONE;
+    bool same = is_file(r->against, &html) || is_file(r->keys_path, &html);
+    for (int i = 0; i < files; i++)
+        same |= is_file(file[i], &html);
+    return same ? cli_usage("analyze", "--html %s would overwrite what is read", r->html)
+                : EXIT_DONE;
+}
+
 static int check(const struct request *r, int files, char **file)
 {
     int inputs = r->against && strcmp(r->against, "-") == 0;
@@ -192,7 +218,8 @@ static int check(const struct request *r, int files, char **file)
         return cli_usage("analyze", "give a capture, or - for standard input");
     if (inputs > 1)
         return cli_usage("analyze", "standard input can be read once");
-    return check_questions(r);
+    int code = check_html(r, files, file);
+    return code == EXIT_DONE ? check_questions(r) : code;
 }
 
 static int parse(struct request *r, int argc, char **argv)
@@ -209,6 +236,7 @@ static int parse(struct request *r, int argc, char **argv)
         {"json", no_argument, NULL, OPTION_JSON},
         {"csv", no_argument, NULL, OPTION_CSV},
         {"markdown", no_argument, NULL, OPTION_MARKDOWN},
+        {"html", required_argument, NULL, OPTION_HTML},
         {"help", no_argument, NULL, 'h'},
         {0},
     };
@@ -451,6 +479,22 @@ static int print_all(const struct request *r)
     return code;
 }
 
+/* Nothing, where nothing can be said, which has been told. */
+static int write_html(const struct request *r)
+{
+    struct error err = {0};
+    size_t count = 0;
+    struct html_capture *c = calloc(r->count + 1, sizeof(*c));
+    if (!c)
+        return cli_fail("analyze", "out of memory");
+    for (size_t i = 0; i < r->count; i++)
+        if (says_something(r->captures[i].analysis))
+            c[count++] = (struct html_capture){r->captures[i].analysis, r->captures[i].questions};
+    int code = count ? html_write(c, count, r->base, r->html, &err) : 0;
+    free(c);
+    return code < 0 ? cli_fail("analyze", "%s", err.text) : EXIT_DONE;
+}
+
 static void done(struct request *r)
 {
     for (size_t i = 0; i < r->count; i++) {
@@ -473,7 +517,9 @@ int cmd_analyze(int argc, char **argv)
         int printed = print_all(&r);
         if (printed < 0)
             code = cli_fail("analyze", "stdout: %s", strerror(-printed));
-        else if (r.failed)
+        else if (r.html)
+            code = write_html(&r);
+        if (code == EXIT_DONE && r.failed)
             code = EXIT_FAILED;
     }
     done(&r);

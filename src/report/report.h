@@ -1,6 +1,6 @@
 /*
- * One way to print a table: as text with aligned columns, or as Markdown; and one way to spell
- * numbers, times and ratios, so that two tables of this project never differ in that.
+ * One way to print a table: as text with aligned columns, as Markdown or as HTML; and one way to
+ * spell numbers, times and ratios, so that two tables of this project never differ in that.
  */
 #ifndef LARDER_REPORT_REPORT_H
 #define LARDER_REPORT_REPORT_H
@@ -9,7 +9,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-enum report_format { REPORT_TEXT, REPORT_MARKDOWN };
+enum report_format { REPORT_TEXT, REPORT_MARKDOWN, REPORT_HTML };
 enum report_align { REPORT_LEFT, REPORT_RIGHT };
 
 struct report_table;
@@ -31,6 +31,10 @@ int report_print(const struct report_table *t, FILE *out, enum report_format for
 
 /* One line of what stands above a table: a name and what it is. */
 void report_field(FILE *out, enum report_format format, const char *name, const char *text);
+
+/* Text as HTML: nothing in it is markup, not even within an attribute's quotes. Control characters
+ * are `?`. */
+void report_html(FILE *out, const char *text);
 
 /* Numbers return their buffer, so that they can stand among the arguments of report_cell. */
 #define REPORT_NUMBER 40

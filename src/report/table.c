@@ -1,7 +1,8 @@
 /*
  * Tables. Cells are kept as text until all are there, since the width of a column is known only
  * then. In text the columns stand two spaces apart below a rule; in Markdown the pipes are padded
- * to the same widths, so that the source of a document can be read too.
+ * to the same widths, so that the source of a document can be read too. In HTML the browser aligns,
+ * and a table stands in a box of its own, which a page can let scroll.
  */
 #include "report/report.h"
 
@@ -208,11 +209,60 @@ static void print_rule(const struct report_table *t, FILE *out, const size_t *wi
     fputs(format == REPORT_MARKDOWN ? "|\n" : "\n", out);
 }
 
+void report_html(FILE *out, const char *text)
+{
+    for (; *text; text++)
+        switch (*text) {
+        case '&':
+            fputs("&amp;", out);
+            break;
+        case '<':
+            fputs("&lt;", out);
+            break;
+        case '>':
+            fputs("&gt;", out);
+            break;
+        case '"':
+            fputs("&quot;", out);
+            break;
+        case '\'':
+            fputs("&#39;", out);
+            break;
+        default:
+            fputc((unsigned char)*text < 0x20 || *text == 0x7f ? '?' : *text, out);
+        }
+}
+
+static void print_html_line(const struct report_table *t, FILE *out, char *const *cells,
+                            const char *tag)
+{
+    fputs("<tr>", out);
+    for (size_t i = 0; i < t->columns; i++) {
+        fprintf(out, "<%s%s>", tag, t->align[i] == REPORT_RIGHT ? " class=\"n\"" : "");
+        report_html(out, cells[i] ? cells[i] : "");
+        fprintf(out, "</%s>", tag);
+    }
+    fputs("</tr>\n", out);
+}
+
+static int print_html(const struct report_table *t, FILE *out)
+{
+    fputs("<div class=\"table\"><table>\n<thead>", out);
+    print_html_line(t, out, t->title, "th");
+    fputs("</thead>\n<tbody>\n", out);
+    for (size_t r = 0; r < t->rows; r++)
+        print_html_line(t, out, t->cells[r], "td");
+    fputs("</tbody>\n</table></div>\n", out);
+    return ferror(out) ? -EIO : 0;
+}
+
 int report_print(const struct report_table *t, FILE *out, enum report_format format)
 {
     size_t width[COLUMNS];
     if (!t || t->failed)
         return -ENOMEM;
+    if (format == REPORT_HTML)
+        return print_html(t, out);
     for (size_t i = 0; i < t->columns; i++) {
         width[i] = cell_width(t->title[i], format);
         for (size_t r = 0; r < t->rows; r++) {
@@ -229,8 +279,15 @@ int report_print(const struct report_table *t, FILE *out, enum report_format for
 
 void report_field(FILE *out, enum report_format format, const char *name, const char *text)
 {
-    if (format == REPORT_MARKDOWN)
-        fprintf(out, "- %s: %s\n", name, text);
-    else
+    if (format == REPORT_TEXT) {
         fprintf(out, "%-12s %s\n", name, text);
+    } else if (format == REPORT_MARKDOWN) {
+        fprintf(out, "- %s: %s\n", name, text);
+    } else {
+        fputs("<p class=\"field\"><b>", out);
+        report_html(out, name);
+        fputs("</b> <span>", out);
+        report_html(out, text);
+        fputs("</span></p>\n", out);
+    }
 }
