@@ -48,6 +48,7 @@ struct play {
     struct cache *c;
     struct account *a;
     const struct scene *s;
+    const struct moment *m;
     struct cache_file *dir; /* a reference; of the subject's name, for LIST of the subject itself */
     const char *name;
     size_t len;
@@ -138,8 +139,8 @@ static void commit_subject(struct play *p, struct cache_ticket t)
     struct cache_file *f;
     uint64_t until;
     if (!s->subject->there)
-        cache_commit_missing(p->c, p->dir, p->name, p->len, t, s->now);
-    else if (cache_commit_found(p->c, p->dir, p->name, p->len, &s->subject->attr, t, s->now, &f,
+        cache_commit_missing(p->c, p->dir, p->name, p->len, t, p->m->now);
+    else if (cache_commit_found(p->c, p->dir, p->name, p->len, &s->subject->attr, t, p->m->now, &f,
                                 &until) == 0)
         cache_file_unref(p->c, f);
 }
@@ -147,8 +148,8 @@ static void commit_subject(struct play *p, struct cache_ticket t)
 /* The question is as old as the operation: lifetimes count from there. */
 static struct cache_ticket ask(const struct play *p)
 {
-    struct cache_ticket t = cache_ask(p->c, p->s->now);
-    t.sent = p->s->op->begin_ns;
+    struct cache_ticket t = cache_ask(p->c, p->m->now);
+    t.sent = p->m->sent;
     return t;
 }
 
@@ -185,13 +186,13 @@ static void commit_dir_attr(struct play *p, struct cache_ticket t)
 {
     const struct operation *o = p->s->op;
     if ((o->kind == OPERATION_LIST || o->kind == OPERATION_SEARCH) && o->attr_known)
-        cache_commit_attr(p->c, p->dir, &o->attr, t, p->s->now);
+        cache_commit_attr(p->c, p->dir, &o->attr, t, p->m->now);
 }
 
 static void list_commits(struct play *p, struct cache_ticket t, struct cache_listing *l)
 {
     commit_dir_attr(p, t);
-    cache_commit_listing(p->c, p->dir, l, t, p->s->now);
+    cache_commit_listing(p->c, p->dir, l, t, p->m->now);
 }
 
 /* ---- asking in the settings' own way ---- */
@@ -239,7 +240,7 @@ static void ask_list(struct play *p, bool guess)
     struct cache_listing *l = NULL;
     if (guess && bytes > GUESS) {
         charge_list(p->a, 2);
-        cache_commit_partial(p->c, p->dir, t, p->s->now);
+        cache_commit_partial(p->c, p->dir, t, p->m->now);
     } else {
         charge_list(p->a, queries);
         l = listing(p, t);
@@ -247,7 +248,7 @@ static void ask_list(struct play *p, bool guess)
     struct cache_plan plan = {.step = CACHE_STAT};
     if (l) {
         list_commits(p, t, l);
-        cache_answer_from(p->c, p->dir, l, p->name, p->len, t, p->s->now, &plan);
+        cache_answer_from(p->c, p->dir, l, p->name, p->len, t, p->m->now, &plan);
         cache_listing_unref(l);
     }
     if (plan.file)
@@ -289,7 +290,7 @@ static void ask_server(struct play *p, const struct cache_plan *plan)
 static void look_up(struct play *p, enum cache_intent intent)
 {
     struct cache_plan plan;
-    cache_plan_lookup(p->c, p->dir, p->name, p->len, intent, p->s->now, &plan);
+    cache_plan_lookup(p->c, p->dir, p->name, p->len, intent, p->m->now, &plan);
     if (plan.file)
         cache_file_unref(p->c, plan.file);
     if (plan.step != CACHE_ANSWER)
@@ -301,7 +302,7 @@ static void look_up(struct play *p, enum cache_intent intent)
 static void stat_root(struct play *p)
 {
     struct cache_plan plan;
-    cache_plan_attr(p->c, p->dir, p->s->now, &plan);
+    cache_plan_attr(p->c, p->dir, p->m->now, &plan);
     if (plan.file)
         cache_file_unref(p->c, plan.file);
     if (plan.step == CACHE_ANSWER) {
@@ -309,12 +310,12 @@ static void stat_root(struct play *p)
         return;
     }
     keep(p->a, p->s->op, 1);
-    cache_commit_attr(p->c, p->dir, &p->s->subject->attr, ask(p), p->s->now);
+    cache_commit_attr(p->c, p->dir, &p->s->subject->attr, ask(p), p->m->now);
 }
 
 static void list(struct play *p)
 {
-    struct cache_listing *l = cache_plan_listing(p->c, p->dir, p->s->now);
+    struct cache_listing *l = cache_plan_listing(p->c, p->dir, p->m->now);
     if (l) {
         cache_listing_unref(l);
         answered(p);
@@ -367,8 +368,38 @@ static int enter(struct play *p)
 {
     const struct subject *about = p->s->subject;
     bool itself = p->s->op->kind == OPERATION_LIST && about->len;
-    return cache_walk(p->c, about->path, about->len + (itself ? SUBJECT_INSIDE : 0), p->s->now,
+    return cache_walk(p->c, about->path, about->len + (itself ? SUBJECT_INSIDE : 0), p->m->now,
                       &p->dir, &p->name, &p->len);
+}
+
+static bool leads_through(const struct play *p, size_t len)
+{
+    struct cache_file *dir;
+    const char *name;
+    size_t name_len;
+    if (cache_walk(p->c, p->s->subject->path, len, p->m->now, &dir, &name, &name_len) < 0)
+        return false;
+    cache_file_unref(p->c, dir);
+    return true;
+}
+
+/* The path leads through something of which a belief says that it is not there: the belief goes. */
+static void believe_the_way(const struct play *p)
+{
+    const struct subject *about = p->s->subject;
+    bool itself = p->s->op->kind == OPERATION_LIST;
+    const char *end = about->path + about->len + itself, *slash = about->path;
+    struct cache_file *dir;
+    const char *name;
+    size_t len;
+    while ((slash = memchr(slash, '/', (size_t)(end - slash)))) {
+        size_t here = (size_t)(slash++ - about->path);
+        if (leads_through(p, here + 1) ||
+            cache_walk(p->c, about->path, here, p->m->now, &dir, &name, &len) < 0)
+            continue;
+        cache_name_changed(p->c, dir, name, len, MISS_CHANGED);
+        cache_file_unref(p->c, dir);
+    }
 }
 
 static bool is_lookup_only(const struct operation *o)
@@ -403,13 +434,13 @@ static void reveal(const struct play *p)
     if (!about->there && s->op->status == STATUS_OBJECT_PATH_NOT_FOUND)
         return;
     int n = cache_reveal(p->c, about->path, all ? about->len : about->dir_len,
-                         all ? &about->attr : &directory, s->blind_since, s->now);
+                         all ? &about->attr : &directory, p->m->blind_since, p->m->now);
     p->a->revealed += n > 0 ? (unsigned)n : 0;
 }
 
-void engine_play(struct cache *c, struct account *a, const struct scene *s)
+void engine_play(struct cache *c, struct account *a, const struct scene *s, const struct moment *m)
 {
-    struct play p = {.c = c, .a = a, .s = s};
+    struct play p = {.c = c, .a = a, .s = s, .m = m};
     const struct operation *o = s->op;
     if (!s->subject->known) {
         keep(a, o, o->round_trips);
@@ -429,6 +460,8 @@ void engine_play(struct cache *c, struct account *a, const struct scene *s)
         return;
     }
     a->contradicted += believed_missing;
+    if (believed_missing)
+        believe_the_way(&p);
     keep(a, o, o->round_trips);
 }
 
@@ -457,13 +490,13 @@ static bool changes_data_only(const struct operation *o)
            !(o->options & FILE_DELETE_ON_CLOSE);
 }
 
-void engine_changed(struct cache *c, const struct scene *s)
+void engine_changed(struct cache *c, const struct scene *s, uint64_t now)
 {
     const struct subject *about = s->subject;
     struct cache_file *dir;
     const char *name;
     size_t len;
-    if (!about->known || cache_walk(c, about->path, about->len, s->now, &dir, &name, &len) < 0)
+    if (!about->known || cache_walk(c, about->path, about->len, now, &dir, &name, &len) < 0)
         return;
     struct cache_file *f = len ? cache_peek(c, dir, name, len) : cache_file_ref(dir);
     if (f)

@@ -37,16 +37,21 @@ struct scene {
     const struct subject *subject;
     struct world *world;
     uint64_t share;
+    bool appeared; /* it is there, and was missing when it was last asked for */
+};
+
+/* By the clock of one cache. */
+struct moment {
     uint64_t now;
-    bool appeared;        /* it is there, and was missing when it was last asked for */
+    uint64_t sent;        /* when the operation's first request was */
     uint64_t blind_since; /* when something changed last that the capture does not name */
 };
 
-void engine_play(struct cache *c, struct account *a, const struct scene *s);
-/* The attributes of what was looked up at `now` were asked for then: no request, since the look-up
- * had just brought them, but what is used stays in a cache. */
+void engine_play(struct cache *c, struct account *a, const struct scene *s, const struct moment *m);
+/* The attributes of what was looked up or opened at `now` were asked for then: no request, since
+ * the answer had just brought them, but what is used stays in a cache. */
 void engine_use(struct cache *c, const char *path, size_t path_len, uint64_t now);
 /* Somebody changed what the operation is about. */
-void engine_changed(struct cache *c, const struct scene *s);
+void engine_changed(struct cache *c, const struct scene *s, uint64_t now);
 
 #endif

@@ -21,10 +21,21 @@
 #include "base/list.h"
 #include "capture/window.h"
 
+/*
+ * The clock of one cache: the capture's, less the waits that its client would not have had, since
+ * its application would have gone on sooner. No step is shorter than nothing, so waits that
+ * overlapped are not taken off twice.
+ */
+struct clock {
+    uint64_t now;   /* what it shows ... */
+    uint64_t at;    /* ... at this time of the capture */
+    uint64_t saved; /* waits still to be taken off */
+    uint64_t blind_since;
+};
+
 struct known_share {
     struct hash_node by_name;
     uint64_t number;
-    uint64_t blind_since;
     struct list seats;
     char name[];
 };
@@ -36,9 +47,9 @@ struct seat {
     struct known_share *share;
     size_t waiting;           /* operations in the window */
     bool pipes;               /* whose names are no files */
-    struct subject looked_up; /* by the last operation; not known: it was no look-up */
-    uint64_t looked_up_at;
-    struct cache **caches;
+    struct subject looked_up; /* by the last operation; not known: it did not */
+    struct cache **caches;    /* one for each account, and its clock */
+    struct clock *clocks;
     char name[];
 };
 
@@ -104,6 +115,7 @@ static void seat_free(struct replay *r, struct seat *seat)
     for (size_t i = 0; seat->caches && i < r->account_count; i++)
         cache_free(seat->caches[i]);
     free(seat->caches);
+    free(seat->clocks);
     subject_done(&seat->looked_up);
     free(seat);
 }
@@ -111,12 +123,15 @@ static void seat_free(struct replay *r, struct seat *seat)
 static bool make_caches(struct replay *r, struct seat *seat)
 {
     seat->caches = calloc(r->account_count + 1, sizeof(*seat->caches));
-    for (size_t i = 0; seat->caches && i < r->account_count; i++) {
+    seat->clocks = calloc(r->account_count + 1, sizeof(*seat->clocks));
+    if (!seat->caches || !seat->clocks)
+        return false;
+    for (size_t i = 0; i < r->account_count; i++) {
         seat->caches[i] = cache_new(&r->accounts[i]->settings, r->accounts[i]->observe);
         if (!seat->caches[i])
             return false;
     }
-    return seat->caches;
+    return true;
 }
 
 /* Room for one more: the seat that was used longest ago goes, unless operations wait for it. */
@@ -183,6 +198,32 @@ static struct seat *seat_of(struct replay *r, const struct smb_share *s)
     return seat_new(r, s, name);
 }
 
+/* ---- clocks ---- */
+
+static uint64_t show(struct clock *c, uint64_t time)
+{
+    uint64_t step = time > c->at && c->at ? time - c->at : 0;
+    uint64_t less = c->saved < step ? c->saved : step;
+    c->now = c->at ? c->now + step - less : time;
+    c->at = time;
+    c->saved -= less;
+    return c->now;
+}
+
+/* A wait at the mean of those seen so far. */
+static uint64_t mean_wait(const struct replay *r, uint64_t round_trips)
+{
+    const struct effort *m = r->seen.metadata.round_trips ? &r->seen.metadata : &r->seen.all;
+    return m->round_trips
+               ? (uint64_t)((double)m->waited_ns / (double)m->round_trips * (double)round_trips)
+               : 0;
+}
+
+static uint64_t waited(const struct replay *r, const struct account *a)
+{
+    return a->kept.waited_ns + mean_wait(r, a->charged.round_trips);
+}
+
 /* ---- operations ---- */
 
 static void add_seen(struct effort *to, const struct operation *o)
@@ -202,27 +243,33 @@ static struct subject subject_at(const struct seat *seat, const struct operation
     return s;
 }
 
-static void changed_at(struct replay *r, const struct seat *by, const struct scene *s)
+static void changed_at(struct replay *r, const struct seat *by, const struct scene *s, bool blind,
+                       uint64_t time)
 {
     struct list *item;
     world_forget(r->world, by->share->number, s->subject);
     list_for_each(item, &by->share->seats)
     {
         struct seat *seat = container_of(item, struct seat, at_share);
-        for (size_t i = 0; i < r->account_count; i++)
-            engine_changed(seat->caches[i], s);
+        for (size_t i = 0; i < r->account_count; i++) {
+            struct clock *c = &seat->clocks[i];
+            uint64_t now = show(c, time);
+            engine_changed(seat->caches[i], s, now);
+            if (blind)
+                c->blind_since = now;
+        }
     }
 }
 
 /* An operation has changed its subject, and perhaps what that was renamed to. */
-static void changed(struct replay *r, const struct seat *by, const struct scene *s)
+static void changed(struct replay *r, const struct seat *by, const struct scene *s, uint64_t time)
 {
     struct subject moved = subject_at(by, s->op, true);
-    if (!s->subject->known || s->op->changes_elsewhere || (s->op->moved_to && !moved.known))
-        by->share->blind_since = s->now;
-    changed_at(r, by, s);
+    bool blind =
+        !s->subject->known || s->op->changes_elsewhere || (s->op->moved_to && !moved.known);
+    changed_at(r, by, s, blind, time);
     if (moved.known)
-        changed_at(r, by, &(struct scene){.op = s->op, .subject = &moved, .now = s->now});
+        changed_at(r, by, &(struct scene){.op = s->op, .subject = &moved}, false, time);
     subject_done(&moved);
 }
 
@@ -237,43 +284,54 @@ static void settle_look_up(struct replay *r, struct seat *seat, const struct sub
 {
     struct subject *s = &seat->looked_up;
     for (size_t i = 0; s->known && !is_inside(next, s) && i < r->account_count; i++)
-        engine_use(seat->caches[i], s->path, s->len, seat->looked_up_at);
+        engine_use(seat->caches[i], s->path, s->len, seat->clocks[i].now);
     subject_done(s);
 }
 
 static bool is_look_up(const struct operation *o, const struct subject *s)
 {
-    return s->known && s->there && s->name_len && !o->served && !o->changes &&
-           (o->kind == OPERATION_SEARCH || o->kind == OPERATION_STAT);
+    return s->known && s->there && s->name_len && !o->changes &&
+           (o->kind == OPERATION_SEARCH || o->kind == OPERATION_STAT || o->kind == OPERATION_DATA);
 }
 
-static void begins(void *user, void *tag, const struct operation *o, uint64_t now)
+/* One cache's part in an operation, and what its client would have waited less. */
+static void play(struct replay *r, struct seat *seat, size_t i, const struct scene *s,
+                 uint64_t time)
+{
+    struct account *a = r->accounts[i];
+    struct clock *c = &seat->clocks[i];
+    uint64_t now = show(c, time), late = time - s->op->begin_ns, before = waited(r, a);
+    struct moment m = {
+        .now = now, .sent = late < now ? now - late : 0, .blind_since = c->blind_since};
+    engine_play(seat->caches[i], a, s, &m);
+    uint64_t cost = waited(r, a) - before;
+    c->saved = s->op->waited_ns > cost ? s->op->waited_ns - cost : 0;
+}
+
+static void begins(void *user, void *tag, const struct operation *o, uint64_t time)
 {
     struct replay *r = user;
     struct seat *seat = tag;
     struct subject subject = subject_at(seat, o, false);
     struct scene s = {
-        .op = o, .subject = &subject, .world = r->world, .share = seat->share->number, .now = now};
+        .op = o, .subject = &subject, .world = r->world, .share = seat->share->number};
     settle_look_up(r, seat, &subject);
     s.appeared = world_learn(r->world, s.share, o, &subject);
     if (o->changes)
-        changed(r, seat, &s);
-    s.blind_since = seat->share->blind_since;
+        changed(r, seat, &s, time);
     for (size_t i = 0; i < r->account_count; i++)
-        engine_play(seat->caches[i], r->accounts[i], &s);
-    if (is_look_up(o, &subject)) {
+        play(r, seat, i, &s, time);
+    if (is_look_up(o, &subject))
         seat->looked_up = subject;
-        seat->looked_up_at = now;
-    } else {
+    else
         subject_done(&subject);
-    }
 }
 
-static void ends(void *user, void *tag, const struct operation *o, uint64_t now)
+static void ends(void *user, void *tag, const struct operation *o, uint64_t time)
 {
     struct seat *seat = tag;
     struct subject subject = subject_at(seat, o, false);
-    changed(user, seat, &(struct scene){.op = o, .subject = &subject, .now = now});
+    changed(user, seat, &(struct scene){.op = o, .subject = &subject}, time);
     subject_done(&subject);
 }
 
@@ -338,12 +396,9 @@ const struct replay_seen *replay_seen(const struct replay *r)
 
 void replay_predicted(const struct replay *r, const struct account *a, struct effort *ret)
 {
-    const struct effort *m = r->seen.metadata.round_trips ? &r->seen.metadata : &r->seen.all;
     *ret = a->kept;
     effort_add(ret, &a->charged);
-    if (m->round_trips)
-        ret->waited_ns += (uint64_t)((double)m->waited_ns / (double)m->round_trips *
-                                     (double)a->charged.round_trips);
+    ret->waited_ns = waited(r, a);
 }
 
 struct replay *replay_new(void)

@@ -1,9 +1,10 @@
 /*
  * The operations of a capture, replayed under several client behaviours at once, in one pass.
  *
- * Each behaviour has a cache of its own per client, server, share and session, fed with the
- * capture's clock. A change by any client that the capture shows is a change for all of them, when
- * it begins and when it ends. Operations may come in order of their end.
+ * Each behaviour has a cache of its own per client, server, share and session. Its clock is the
+ * capture's, less the waits that its client would not have had. A change by any client that the
+ * capture shows is a change for all of them, when it begins and when it ends. Operations may come
+ * in order of their end.
  *
  * Memory is bounded: by the window that puts operations in order, by WORLD_NAMES_MAX, by
  * REPLAY_SEATS_MAX sets of caches, and by the settings of each.

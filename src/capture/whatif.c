@@ -173,8 +173,8 @@ bool whatif_assumption(const struct whatif *w, int line, char *out, size_t cap)
         return true;
     case ASSUME_CLOCK:
         snprintf(out, cap,
-                 "Lifetimes run by the capture's clock, although a client that waits less would "
-                 "see fewer of them run out.");
+                 "Lifetimes run by the capture's clock, less the waits that this client would not "
+                 "have had.");
         return true;
     case ASSUME_SECONDS:
         snprintf(out, cap,
