@@ -1,7 +1,8 @@
 /*
- * A sweep is an account of the replay for each value: bounds in powers of two, lifetimes in 1, 2, 5
- * and their tens, and the value that the base has, where it is not among these. Each point's caches
- * keep at most SWEEP_MEMORY_MAX bytes, so that the far end of the series costs no more than that.
+ * A sweep is an account of the replay for each value: 0, then bounds in powers of two, lifetimes in
+ * 1, 2, 5 and their tens, and the value that the base has, where it is not among these. Each
+ * point's caches keep at most SWEEP_MEMORY_MAX bytes, so that the far end of the series costs no
+ * more than that.
  */
 #include "capture/sweep.h"
 
@@ -71,6 +72,7 @@ static void make_series(struct sweep *s)
     bool lifetime = s->swept->is_lifetime;
     uint64_t last = lifetime ? SECONDS_LAST : ENTRIES_LAST;
     bool inserted = s->present == 0;
+    s->value[s->count++] = 0;
     for (uint64_t v = 1; v <= last; v = next_value(v, lifetime)) {
         if (!inserted && s->present < v)
             s->value[s->count++] = s->present;
@@ -91,7 +93,6 @@ static struct settings settings_at(const struct sweep *s, uint64_t value)
                         [OBSERVE_INFO] = &at.file_info_cache,
                         [OBSERVE_NOTFOUND] = &at.file_not_found_cache};
     *on[s->swept->cache] = true;
-    at.info_answers_lookup |= s->swept->cache == OBSERVE_INFO; /* else it is hardly ever asked */
     if (at.cache_memory_max > SWEEP_MEMORY_MAX)
         at.cache_memory_max = SWEEP_MEMORY_MAX;
     return at;
@@ -129,16 +130,23 @@ struct sweep *sweep_free(struct sweep *s)
     return NULL;
 }
 
+static uint64_t answered(const struct account *a)
+{
+    uint64_t sum = 0;
+    for (int c = 0; c < OBSERVE_CACHES; c++)
+        sum += a->answered[c].operations;
+    return sum;
+}
+
 static struct sweep_point point(const struct sweep *s, size_t i)
 {
     const struct account *a = s->account[i];
     struct observe_counts counts;
     observe_read(a->observe, &counts);
+    uint64_t here = answered(a), without = answered(s->account[0]);
     struct sweep_point p = {.value = s->value[i],
-                            .hits = a->answered[s->swept->cache].operations,
+                            .hits = here > without ? here - without : 0,
                             .evicted = counts.cache[s->swept->cache].evictions};
-    for (int c = 0; c < OBSERVE_CACHES; c++)
-        p.all += a->answered[c].operations;
     replay_predicted(s->replay, a, &p.predicted);
     return p;
 }
@@ -168,10 +176,9 @@ json_t *sweep_json(const struct sweep *s)
     json_t *points = json_array();
     for (size_t i = 0; i < r.count; i++) {
         const struct sweep_point *p = &r.point[i];
-        json_array_append_new(points, json_pack("{s:I, s:I, s:I, s:I, s:I, s:I, s:f}", "value",
+        json_array_append_new(points, json_pack("{s:I, s:I, s:I, s:I, s:I, s:f}", "value",
                                                 (json_int_t)p->value, "hits", (json_int_t)p->hits,
-                                                "answered", (json_int_t)p->all, "evicted",
-                                                (json_int_t)p->evicted, "requests",
+                                                "evicted", (json_int_t)p->evicted, "requests",
                                                 (json_int_t)effort_requests(&p->predicted),
                                                 "round_trips", (json_int_t)p->predicted.round_trips,
                                                 "seconds", (double)p->predicted.waited_ns / 1e9));

@@ -1,6 +1,8 @@
 /*
  * How much of a cache is worth having: the operations replayed with one setting at every value of a
- * series, all in one pass, and how much the setting's cache answers at each.
+ * series, all in one pass, and how many more operations are answered at each than with the
+ * setting's cache off. That counts a cache that helps another one to answer, too: a listing whose
+ * attributes are out of date answers nothing where the file info cache does not have them.
  */
 #ifndef LARDER_CAPTURE_SWEEP_H
 #define LARDER_CAPTURE_SWEEP_H
@@ -15,17 +17,15 @@
 
 struct sweep;
 /* `setting` is the name of one of the six lifetimes and bounds, in any case; `base` gives all other
- * settings (the setting's cache is switched on, and file info may answer look-ups where its own
- * settings are swept). The replay has not begun, and outlives it.
+ * settings (the setting's cache is switched on). The replay has not begun, and outlives it.
  * -ENOENT for another setting, -E2BIG, -ENOMEM; with err. */
 int sweep_new(struct replay *r, const char *setting, const struct settings *base,
               struct sweep **ret, struct error *err);
 struct sweep *sweep_free(struct sweep *s);
 
 struct sweep_point {
-    uint64_t value;
-    uint64_t hits;    /* operations that the setting's cache answered */
-    uint64_t all;     /* that any of the three did */
+    uint64_t value;   /* the first is 0: the setting's cache switched off */
+    uint64_t hits;    /* operations answered, by any of the three caches, that are asked at 0 */
     uint64_t evicted; /* entries that the bound pushed out of the setting's cache */
     struct effort predicted;
 };
@@ -44,9 +44,8 @@ void sweep_result(const struct sweep *s, struct sweep_result *ret);
 
 /*
  * {"setting": name, "unit": u, "profile": p, "cache": "dir"|"info"|"notfound", "present": n,
- *  "points": [{"value": n, "hits": n, "answered": n, "evicted": n, "requests": n,
- *              "round_trips": n, "seconds": s}, ...],
- *  "most_hits": n, "enough": n or null}
+ *  "points": [{"value": n, "hits": n, "evicted": n, "requests": n, "round_trips": n, "seconds": s},
+ * ...], "most_hits": n, "enough": n or null}
  */
 json_t *sweep_json(const struct sweep *s);
 

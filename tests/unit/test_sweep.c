@@ -123,11 +123,12 @@ static void a_sweep_finds_the_least_value_that_is_enough(void **state)
     assert_string_equal(r.setting, "DirectoryCacheEntriesMax");
     assert_int_equal(r.present, 16);
     assert_int_equal(r.enough, 32);
-    assert_int_equal(r.point[0].value, 1);
+    assert_int_equal(r.point[0].value, 0);
     assert_int_equal(r.point[0].hits, 0);
+    assert_int_equal(r.point[1].value, 1);
     assert_int_equal(r.point[r.count - 1].value, 65536);
     assert_true(r.most > 0 && r.point[r.count - 1].hits == r.most);
-    assert_true(r.point[3].evicted > 0 && r.point[r.count - 1].evicted == 0);
+    assert_true(r.point[4].evicted > 0 && r.point[r.count - 1].evicted == 0);
     for (size_t i = 1; i < r.count; i++)
         assert_true(r.point[i - 1].predicted.messages >= r.point[i].predicted.messages);
     json_t *j = sweep_json(entries);
@@ -138,6 +139,32 @@ static void a_sweep_finds_the_least_value_that_is_enough(void **state)
     assert_string_equal(r.unit, "s");
     sweep_free(entries);
     sweep_free(lifetime);
+    end(&f);
+}
+
+static void a_cache_that_helps_another_to_answer_is_worth_something(void **state)
+{
+    struct film f;
+    struct sweep *s;
+    struct sweep_result r;
+    struct settings base;
+    begin(&f, "23h2");
+    assert_int_equal(settings_profile("23h2", &base, NULL), 0);
+    assert_int_equal(sweep_new(f.replay, "FileInfoCacheEntriesMax", &base, &s, NULL), 0);
+    list(&f, "d");
+    for (int i = 0; i < 50; i++) {
+        struct operation o = operation(&f, OPERATION_DATA, i % 2 ? "d/a" : "d/b");
+        o.served = o.attr_known = true;
+        o.attr.size = 2; /* newer than what the listing says */
+        request(&o, SMB2_READ, 1);
+        play(&f, &o);
+        search(&f, "d", i % 2 ? "b" : "a", true); /* the other one */
+    }
+    replay_finish(f.replay);
+    sweep_result(s, &r);
+    assert_true(r.point[1].hits < r.most);
+    assert_int_equal(r.enough, 2);
+    sweep_free(s);
     end(&f);
 }
 
@@ -215,6 +242,7 @@ int main(void)
         cmocka_unit_test(listings_that_fill_the_window_go_through_it_at_once),
         cmocka_unit_test(the_world_forgets_what_it_has_not_heard_of_for_the_longest_time),
         cmocka_unit_test(a_sweep_finds_the_least_value_that_is_enough),
+        cmocka_unit_test(a_cache_that_helps_another_to_answer_is_worth_something),
         cmocka_unit_test(every_setting_can_be_swept_and_has_its_present_value_in_the_series),
         cmocka_unit_test(a_sweep_of_anything_else_is_refused),
         cmocka_unit_test(nothing_to_be_had_is_said_so),
