@@ -8,6 +8,9 @@
  * SIGKILL pending, as every thread of a dying process has; and an interrupted call is looked at
  * again for as long as it waits, since a second signal is not told.
  *
+ * What the kernel itself waits for cannot be let go: who looks up a name that somebody else is just
+ * looking up waits for that answer.
+ *
  * The worker goes on waiting, and finds out at the end that there is nobody to answer. What the
  * kernel would have kept for it by waiting too (the node, the handle) it holds by references of its
  * own.
