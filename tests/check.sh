@@ -5,13 +5,13 @@
 #   plain           unit, model, fault, corpus, interop with private Sambas, budgets
 #   ASan + UBSan    all of them but the slow benches
 #   TSan            what is threaded: client, share, mount, observe, relay
-#   fuzz            each decoder for FUZZ_SECONDS (default 15)
+#   fuzz            each decoder for FUZZ_SECONDS (default 8)
 #
 # Ends with one line that counts every check: "N passed, N failed".
 set -u
 build=${1:?usage: check.sh BUILD}
 here=$(cd "$(dirname "$0")/.." && pwd)
-seconds=${FUZZ_SECONDS:-15}
+seconds=${FUZZ_SECONDS:-8}
 passed=0
 failed=0
 
