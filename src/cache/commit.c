@@ -230,12 +230,25 @@ static bool is_contradicted(struct cache_dir *d, const struct cache_listing *l)
     return false;
 }
 
+/* Will it be believed for longer than it took? */
+static void weigh_listing(const struct cache *c, struct cache_dir *d, struct cache_ticket ticket,
+                          uint64_t now, bool believed)
+{
+    uint64_t took = now > ticket.sent ? now - ticket.sent : 0;
+    uint64_t until = believed ? believed_until(c, OBSERVE_DIR, ticket.sent, now) : 0;
+    bool worth_it = until > now && until - now >= took;
+    d->rest_from = now;
+    d->rest = worth_it ? 0 : took * LISTING_REST;
+}
+
 void cache_commit_listing(struct cache *c, struct cache_file *dir, struct cache_listing *l,
                           struct cache_ticket ticket, uint64_t now)
 {
     struct cache_dir *d = file_dir(c, dir);
-    if (!d || !names_unchanged(dir, ticket) || listing_is_newer(dir, ticket) ||
-        is_contradicted(d, l))
+    if (!d || listing_is_newer(dir, ticket))
+        return;
+    weigh_listing(c, d, ticket, now, false);
+    if (!names_unchanged(dir, ticket) || is_contradicted(d, l))
         return;
     d->listed = true;
     d->probes = 0;
@@ -257,6 +270,7 @@ void cache_commit_listing(struct cache *c, struct cache_file *dir, struct cache_
         dir_forget(d, ticket.order);
     if (d->too_large)
         listing_drop_too_large(c, dir, ticket.sent);
+    weigh_listing(c, d, ticket, now, d->listing == l);
     dir->refs--;
     file_settle(c, dir);
 }

@@ -15,8 +15,11 @@
 #include "cache/cache.h"
 
 #define LARGE_LISTING                                                                              \
-    (128 * 1024)               /* wire bytes that one round trip brings: two buffers of 64 KiB */
-#define LARGE_THRESHOLD   32   /* probes after which even a large directory is listed */
+    (128 * 1024)           /* wire bytes that one round trip brings: two buffers of 64 KiB */
+#define LARGE_THRESHOLD 32 /* probes after which even a large directory is listed */
+#define LISTING_REST                                                                               \
+    16 /* times as long as a listing took that was not worth it, until the next                    \
+        */
 #define IDLE_FILES_MAX    1024 /* objects kept for nothing but the reason of their next miss */
 #define ACCOUNTED_FILE    512  /* bytes counted for an info entry: object, name, table slots */
 #define ACCOUNTED_MISSING 128  /* the same for a negative, beside its name */
@@ -65,10 +68,11 @@ struct cache_dir {
     bool too_large;         /* the last listing was over DirectoryCacheEntrySizeMax ... */
     uint64_t too_large_sent;
 
-    bool listed;         /* a complete listing has been seen once */
-    bool large;          /* more than one round trip brings */
-    unsigned probes;     /* look-ups that no belief answered, since the last listing */
-    uint64_t last_probe; /* when */
+    bool listed;              /* a complete listing has been seen once */
+    bool large;               /* more than one round trip brings */
+    unsigned probes;          /* look-ups that no belief answered, since the last listing */
+    uint64_t last_probe;      /* when */
+    uint64_t rest_from, rest; /* no listing on evidence for so long: the last was not worth it */
 };
 
 struct cache_file {

@@ -9,7 +9,8 @@
  * probe (at the first where it has been listed before, or its parent is believed listed, as in a
  * walk down a tree) it is listed, but only as far as one round trip reaches: that costs what a STAT
  * costs. A directory that turns out larger is asked by name again, and listed whole only after 32
- * probes.
+ * probes; and where that took longer than it was of use (millions of names, a slow server) not
+ * again before 16 times as long.
  */
 #include <errno.h>
 
@@ -192,7 +193,8 @@ static enum cache_step on_evidence(struct asked *a)
 {
     struct cache *c = a->c;
     struct cache_dir *d = file_dir(c, a->dir);
-    if (!d || !c->enabled[OBSERVE_DIR] || d->too_large)
+    if (!d || !c->enabled[OBSERVE_DIR] || d->too_large ||
+        (a->now >= d->rest_from && a->now - d->rest_from < d->rest))
         return CACHE_STAT;
     if (!still_valid(c, OBSERVE_DIR, d->last_probe, a->now))
         d->probes = 0;

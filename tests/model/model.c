@@ -303,7 +303,7 @@ static void answer_listing(const struct pending *p)
     trace("  listing %d of %d entries, %" PRIu64 " bytes on the wire, %" PRIu64 " here", l,
           oracle.listing[l].count, oracle.listing[l].wire, oracle.listing[l].bytes);
     cache_commit_listing(m.c, real_of(p->dir), m.listing[l], p->real, m.now);
-    oracle_listed(&oracle, p->dir, l, p->oracle);
+    oracle_listed(&oracle, p->dir, l, p->oracle, m.now);
     same_counts();
     cache_answer_from(m.c, real_of(p->dir), m.listing[l], spellings[p->name].text, length(p->name),
                       p->real, m.now, &real);

@@ -57,6 +57,7 @@ struct oracle_file {
     enum observe_miss listing_lost;
     bool too_large, listed, large;
     uint64_t too_large_sent, last_probe;
+    uint64_t rest_from, rest;
     unsigned probes;
 };
 
@@ -137,7 +138,7 @@ void oracle_learn_spelling(struct oracle *o, int name, int spelling);
 uint64_t oracle_missing(struct oracle *o, int dir, int name, struct oracle_ticket t, uint64_t now);
 uint64_t oracle_told_attr(struct oracle *o, int file, const struct file_attr *attr,
                           struct oracle_ticket t, uint64_t now);
-void oracle_listed(struct oracle *o, int dir, int listing, struct oracle_ticket t);
+void oracle_listed(struct oracle *o, int dir, int listing, struct oracle_ticket t, uint64_t now);
 void oracle_partial(struct oracle *o, int dir, struct oracle_ticket t);
 void oracle_answer_from(struct oracle *o, int dir, int listing, int name, uint64_t now,
                         struct oracle_plan *ret);

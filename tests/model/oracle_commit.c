@@ -206,12 +206,11 @@ static void reconcile(struct oracle *o, int dir, const struct oracle_listing *l)
     }
 }
 
-void oracle_listed(struct oracle *o, int dir, int listing, struct oracle_ticket t)
+static void take_listing(struct oracle *o, int dir, int listing, struct oracle_ticket t)
 {
     struct oracle_file *d = &o->file[dir];
     const struct oracle_listing *l = &o->listing[listing];
-    if (!names_unchanged(o, dir, t) ||
-        (d->listing >= 0 && o->listing[d->listing].order >= t.order) || contradicted(o, dir, l))
+    if (!names_unchanged(o, dir, t) || contradicted(o, dir, l))
         return;
     d->listed = true;
     d->probes = 0;
@@ -241,6 +240,18 @@ void oracle_listed(struct oracle *o, int dir, int listing, struct oracle_ticket 
         oracle_ring_add(&o->ring[OBSERVE_DIR], dir);
     oracle_keep_bounds(o, OBSERVE_DIR, dir);
     o->counts[OBSERVE_DIR].inserts++;
+}
+
+void oracle_listed(struct oracle *o, int dir, int listing, struct oracle_ticket t, uint64_t now)
+{
+    struct oracle_file *d = &o->file[dir];
+    if (d->listing >= 0 && o->listing[d->listing].order >= t.order)
+        return;
+    take_listing(o, dir, listing, t);
+    uint64_t took = now < t.sent ? 0 : now - t.sent;
+    bool good = d->listing == listing && oracle_valid(o, OBSERVE_DIR, t.sent, now);
+    d->rest_from = now;
+    d->rest = good && t.sent + o->lifetime[OBSERVE_DIR] - now >= took ? 0 : 16 * took;
 }
 
 void oracle_partial(struct oracle *o, int dir, struct oracle_ticket t)

@@ -190,7 +190,8 @@ static bool ask_info(struct oracle *o, int dir, int name, uint64_t now, struct o
 static enum cache_step on_evidence(struct oracle *o, int dir, uint64_t now, bool *ret_guess)
 {
     struct oracle_file *d = &o->file[dir];
-    if (!o->enabled[OBSERVE_DIR] || d->too_large)
+    if (!o->enabled[OBSERVE_DIR] || d->too_large ||
+        (now >= d->rest_from && now - d->rest_from < d->rest))
         return CACHE_STAT;
     if (!oracle_valid(o, OBSERVE_DIR, d->last_probe, now))
         d->probes = 0;

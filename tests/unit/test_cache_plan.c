@@ -107,6 +107,29 @@ static void a_directory_too_large_to_keep_is_not_listed_for_evidence(void **stat
     end(&w);
 }
 
+/* Millions of names, or a slow server: as many look-ups by name cost less than one listing. */
+static void a_listing_that_took_longer_than_it_is_of_use_is_not_made_again_soon(void **state)
+{
+    struct world w;
+    BEGIN(&w, "larder", "actimeo=10");
+    struct cache_ticket t = cache_ask(w.c, w.now);
+    struct cache_listing *l = listing_of(&w, ITEMS({"a", file(1, 11)}), 1000000, t);
+    pass(&w, 6 * S);
+    cache_commit_listing(w.c, w.root, l, t, w.now);
+    cache_listing_unref(l);
+    assert_int_equal(size_of(&w, w.root, "a"), 11); /* for 4 s more */
+    for (int i = 0; i < 95; i++) {
+        pass(&w, 1 * S);
+        for (int k = 0; i >= 4 && k < 40; k++)
+            assert_int_equal(look_up(&w, w.root, "b"), CACHE_STAT);
+    }
+    pass(&w, 1 * S);
+    for (int i = 1; i < 32; i++)
+        assert_int_equal(look_up(&w, w.root, "c"), CACHE_STAT);
+    assert_int_equal(look_up(&w, w.root, "c"), CACHE_LIST);
+    end(&w);
+}
+
 static void opens_are_no_probes(void **state)
 {
     struct world w;
@@ -245,6 +268,7 @@ int main(void)
         cmocka_unit_test(a_directory_known_to_be_large_is_listed_whole_at_the_32nd_probe),
         cmocka_unit_test(a_listing_of_more_than_one_round_trip_makes_a_directory_large),
         cmocka_unit_test(a_directory_too_large_to_keep_is_not_listed_for_evidence),
+        cmocka_unit_test(a_listing_that_took_longer_than_it_is_of_use_is_not_made_again_soon),
         cmocka_unit_test(opens_are_no_probes),
         cmocka_unit_test(a_fetched_listing_answers_even_where_it_is_not_believed),
         cmocka_unit_test(a_fetched_listing_that_is_believed_says_until_when),
