@@ -327,6 +327,11 @@ int share_clean_path(const char *path, char **ret, struct error *err)
             return error_set(err, -EINVAL, 0,
                              "%s: `.` and `..` are not resolved in paths of a share", path);
         }
+        if (len >= CLIENT_NAME_MAX) {
+            free(clean);
+            return error_set(err, -ENAMETOOLONG, 0, "%.60s...: a name is longer than any can be",
+                             path);
+        }
         if (len && at)
             clean[at++] = '/';
         memcpy(clean + at, path, len);

@@ -83,6 +83,26 @@ static void a_name_longer_than_any_name_is_refused(void **state)
     stop(&b);
 }
 
+static void a_path_with_a_name_that_cannot_be_is_refused_as_such(void **state)
+{
+    const struct server_node nodes[] = {{SERVER_ROOT, SERVER_NAME(u"file"), {.id = 2}}};
+    struct bed b = start("profile=larder", nodes, COUNT(nodes));
+    char path[70000 + 8];
+    struct share_entry e;
+    struct share_file *f;
+    struct share_listing *l;
+    struct error err = {0};
+    memset(path, 'x', 70000);
+    strcpy(path + 70000, "/file");
+    assert_int_equal(share_stat_path(b.share, path, &e, &err), -ENAMETOOLONG);
+    assert_non_null(strstr(err.text, "longer"));
+    assert_int_equal(share_list_path(b.share, path, &l, NULL), -ENAMETOOLONG);
+    assert_int_equal(share_open_path(b.share, path, &f, NULL, NULL), -ENAMETOOLONG);
+    assert_int_equal(share_stat_path(b.share, "file/file", &e, NULL), -ENOENT);
+    assert_int_equal(share_open_path(b.share, "", &f, NULL, NULL), -EISDIR);
+    stop(&b);
+}
+
 /* ---- files of several names ---- */
 
 static struct share_node *found(struct bed *b, const char *name)
@@ -252,6 +272,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_name_longer_than_any_name_is_refused),
+        cmocka_unit_test(a_path_with_a_name_that_cannot_be_is_refused_as_such),
         cmocka_unit_test(a_file_is_found_by_the_names_that_it_still_has),
         cmocka_unit_test(a_renamed_file_opens_by_its_new_name),
         cmocka_unit_test(a_file_whose_name_went_to_a_directory_is_stale),
