@@ -151,7 +151,5 @@ int cmd_ls(int argc, char **argv)
     if (r < 0)
         code = cli_fail("ls", "%s", err.text[0] ? err.text : "out of memory");
     larder_disconnect(l);
-    if (fflush(stdout) != 0 && code == EXIT_DONE)
-        code = cli_fail("ls", "standard output: %s", strerror(errno));
     return code;
 }
