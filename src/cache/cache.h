@@ -169,6 +169,44 @@ void cache_name_changed(struct cache *c, struct cache_file *dir, const char *nam
  * lead to it any more; true: another one does. */
 bool cache_name_failed(struct cache *c, struct cache_file *f, enum observe_miss reason);
 
+/* ---- own changes ---- */
+
+/*
+ * What this client did itself patches the beliefs, so that the next look-up, stat and listing need
+ * no request. Each is called once the server has said that it did it, with the ticket taken before
+ * the request was sent. Every question that was under way meanwhile is believed no more (it may
+ * have been answered before the change or after). The change is patched in only where nothing else
+ * happened to the same name, or the same file, since the ticket: who did what first is not known
+ * then, and the belief is dropped instead, reason `changed`. Believed listings stay believed, for
+ * as long as they were: they get, lose or change the one entry. A listing that readers hold is
+ * replaced by a changed copy; one that nobody else holds is changed in place (O(1) amortised).
+ * A patched entry counts as heard at the ticket's time, so it lives no longer than any answer.
+ * All count `patched` once for each belief that was changed (observe_patch).
+ */
+
+/* `name` was made in `dir` (create, mkdir, link, symlink), and is believed to be there from now on,
+ * exactly so spelled. Gives its file as cache_commit_found does. A second name of `linked` (NULL: a
+ * new file) leads to that. */
+int cache_made(struct cache *c, struct cache_file *dir, const char *name, size_t len,
+               const struct file_attr *attr, struct cache_file *linked, struct cache_ticket ticket,
+               uint64_t now, struct cache_file **ret, uint64_t *ret_valid_until);
+/* `name` in `dir` was removed: a negative from now on. Its file is detached where this was its only
+ * name, and keeps its last attributes for those who have it open; with another name left its
+ * attributes (links) are dropped. */
+void cache_removed(struct cache *c, struct cache_file *dir, const char *name, size_t len,
+                   struct cache_ticket ticket, uint64_t now);
+/* Both in one, and the object stays itself: everything believed beneath a directory stays. What
+ * `to` led to is detached. `attr` (NULL: not told): the file's after the change. In one directory
+ * with names that fold alike it is a change of spelling. */
+int cache_renamed(struct cache *c, struct cache_file *from_dir, const char *from, size_t from_len,
+                  struct cache_file *to_dir, const char *to, size_t to_len,
+                  const struct file_attr *attr, struct cache_ticket ticket, uint64_t now);
+/* Attributes, times, size or data of a file were changed. `attr`: as the reply told them, believed
+ * from now on, and shown by the parent's listing too. NULL: not known now; dropped, and the
+ * listing's entry does not answer for them. Returns until when they are believed, 0: not. */
+uint64_t cache_own_attr(struct cache *c, struct cache_file *f, const struct file_attr *attr,
+                        struct cache_ticket ticket, uint64_t now);
+
 /* ---- listings ---- */
 
 struct cache_listing *cache_listing_new(void); /* NULL: out of memory */

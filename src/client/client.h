@@ -42,7 +42,9 @@ struct client_options {
     uint64_t connect_timeout_ns;       /* 0: 10 s; all of resolve, connect, negotiate, logon */
     uint64_t request_timeout_ns;       /* 0: 30 s */
     uint64_t echo_interval_ns;         /* idle time before an ECHO probes; 0: 60 s */
-    struct observe *observe;           /* borrowed; outlives the client */
+    bool
+        map_names; /* characters that SMB reserves travel as private-use ones (name mapping, SFM) */
+    struct observe *observe; /* borrowed; outlives the client */
     struct conn_events events;
 };
 
@@ -57,7 +59,7 @@ struct client *client_free(struct client *c);
 struct client_facts {
     uint16_t dialect;
     uint32_t server_capabilities; /* SMB2_GLOBAL_CAP_... */
-    uint32_t max_read, max_transact;
+    uint32_t max_read, max_write, max_transact;
     bool signing;
     const char *signing_algorithm; /* "HMAC-SHA256", "AES-CMAC", "none" */
     bool guest;
@@ -120,6 +122,115 @@ int64_t client_read(struct client_file *f, void *buf, size_t len, uint64_t offse
 /* The attributes of an open file, by the open itself: 1 round trip. It need not have a name any
  * more. */
 int client_file_stat(struct client_file *f, struct file_attr *ret, struct error *err);
+
+/* ---- opens of every kind ---- */
+
+/* CREATE in its own terms (MS-SMB2 2.2.13). */
+struct client_how {
+    uint32_t access;      /* FILE_READ_DATA ..., without READ_ATTRIBUTES and SYNCHRONIZE, which are
+                             always asked for */
+    uint32_t attributes;  /* FILE_ATTRIBUTE_... of a file that is made; 0: normal */
+    uint32_t share;       /* FILE_SHARE_... */
+    uint32_t disposition; /* FILE_OPEN, FILE_CREATE, FILE_OPEN_IF, FILE_OVERWRITE ... */
+    uint32_t options; /* FILE_DIRECTORY_FILE, FILE_NON_DIRECTORY_FILE, FILE_OPEN_REPARSE_POINT */
+};
+/* 1 round trip. ret_created (may be NULL): the file was not there before. ret_attr as
+ * client_open's.
+ */
+int client_create(struct client *c, const char *path, const struct client_how *how,
+                  struct client_file **ret, struct file_attr *ret_attr, bool *ret_created,
+                  struct error *err);
+
+/* ---- data ---- */
+
+/* Writes all of it, pipelined in pieces of MaxWriteSize and as credits allow: returns `len`; fewer
+ * where a later piece failed (what is returned has been written, from the start, without a hole);
+ * or a negative errno where nothing was: -ENOSPC, -EDQUOT, -EACCES, -EROFS ... The server has
+ * taken what is returned; it is on its disk after client_flush. */
+int64_t client_write(struct client_file *f, const void *buf, size_t len, uint64_t offset,
+                     struct error *err);
+/* FLUSH: the server's caches are on its disk. */
+int client_flush(struct client_file *f, struct error *err);
+int client_file_set_size(struct client_file *f, uint64_t size, struct error *err);
+/* FileAllocationInformation: room for so many bytes, without a change of the size where the server
+ * has it so (one that would shrink the file is never sent: -EINVAL). */
+int client_file_allocate(struct client_file *f, uint64_t bytes, struct error *err);
+/* Makes a hole of [offset, offset + len): FSCTL_SET_SPARSE (sent once an open) and
+ * FSCTL_SET_ZERO_DATA. -EOPNOTSUPP where the server has neither. */
+int client_punch_hole(struct client_file *f, uint64_t offset, uint64_t len, struct error *err);
+/* FSCTL_QUERY_ALLOCATED_RANGES: the first range with data at or behind `offset`: *ret_len 0: none
+ * any more. -EOPNOTSUPP where the server does not tell. */
+int client_allocated_range(struct client_file *f, uint64_t offset, uint64_t end,
+                           uint64_t *ret_offset, uint64_t *ret_len, struct error *err);
+/* Copies on the server (FSCTL_SRV_REQUEST_RESUME_KEY once an open, then FSCTL_SRV_COPYCHUNK in
+ * requests as large as the server allows, learnt from its refusal). Returns the bytes copied (fewer
+ * only at the end of the source), -EOPNOTSUPP where the server cannot. `to` must have been opened
+ * for reading and writing. */
+int64_t client_copy(struct client_file *from, uint64_t from_offset, struct client_file *to,
+                    uint64_t to_offset, uint64_t len, struct error *err);
+
+/* ---- byte-range locks ---- */
+
+enum client_lock_type { CLIENT_UNLOCK, CLIENT_LOCK_SHARED, CLIENT_LOCK_EXCLUSIVE };
+/* One range of this open, never waited for: -EAGAIN where somebody else holds it. An unlock must
+ * name exactly a range that was locked. */
+int client_lock(struct client_file *f, enum client_lock_type type, uint64_t offset, uint64_t len,
+                struct error *err);
+
+/* ---- changes by path: CREATE, SET_INFO, CLOSE in 1 round trip (3 in the single style) ---- */
+
+/* ret_attr, where there is one, has the state after the change, from CLOSE with post-query
+ * attributes; its id is that of the CREATE's QFid, 0 where none came. May be NULL. A reparse point
+ * itself is changed, not what it leads to. */
+
+/* FileBasicInformation; 0 leaves a value as it is. Times are FILETIMEs; `attributes` replaces all
+ * of them (FILE_ATTRIBUTE_NORMAL for none). */
+struct client_basic {
+    uint64_t created, accessed, written, changed;
+    uint32_t attributes;
+};
+int client_set_basic(struct client *c, const char *path, const struct client_basic *basic,
+                     enum client_style style, struct file_attr *ret_attr, struct error *err);
+int client_file_set_basic(struct client_file *f, const struct client_basic *basic,
+                          struct error *err);
+int client_set_size(struct client *c, const char *path, uint64_t size, enum client_style style,
+                    struct file_attr *ret_attr, struct error *err);
+int client_mkdir(struct client *c, const char *path, enum client_style style,
+                 struct file_attr *ret_attr, struct error *err);
+/* Removes a file, or with `dir` an empty directory (-ENOTEMPTY). The name is gone when this returns
+ * unless another open holds the file. A read-only file is removed too (POSIX asks only the
+ * directory): its attribute is taken away first where the server insists, and given back if that
+ * did not help. */
+int client_remove(struct client *c, const char *path, bool dir, enum client_style style,
+                  struct error *err);
+/* -EEXIST without `replace`. Both paths relative to the share. */
+int client_rename(struct client *c, const char *from, const char *to, bool replace,
+                  enum client_style style, struct file_attr *ret_attr, struct error *err);
+int client_link(struct client *c, const char *from, const char *to, bool replace,
+                enum client_style style, struct file_attr *ret_attr, struct error *err);
+/* The same by an open that has the right DELETE: renames, then has it removed by its last close. */
+int client_file_rename(struct client_file *f, const char *to, bool replace, struct error *err);
+int client_file_remove(struct client_file *f, struct error *err);
+
+/* Symbolic links as reparse points: IO_REPARSE_TAG_SYMLINK and, read only, MOUNT_POINT and
+ * IO_REPARSE_TAG_LX_SYMLINK. The target with `/` between components, as it stands in the reparse
+ * point; malloc'ed. -EINVAL: no link; -EOPNOTSUPP: the server (or its file system) has none. */
+int client_read_link(struct client *c, const char *path, char **ret, struct error *err);
+int client_symlink(struct client *c, const char *path, const char *target, bool dir,
+                   struct file_attr *ret_attr, struct error *err);
+
+/* ---- close ---- */
+
+/* A CLOSE on its way whose reply tells the file's last attributes. */
+struct client_closing;
+/* Sends the CLOSE with post-query attributes and does not wait. Frees `f`. NULL: it could not be
+ * sent like that (no credit, no memory); then the CLOSE goes out later and tells nothing. */
+struct client_closing *client_close_begin(struct client_file *f);
+/* Whether client_close_end would not have to wait. */
+bool client_close_answered(struct client_closing *closing);
+/* Waits for the reply (no request, but a round trip where it is not there yet) and frees.
+ * ret_attr may be NULL. */
+int client_close_end(struct client_closing *closing, struct file_attr *ret_attr, struct error *err);
 
 /* Waits for the answer with CLIENT_SINGLE; with CLIENT_COMPOUND sends and does not wait. Frees `f`
  * whatever happens. ret_attr (may be NULL): post-query attributes, only with CLIENT_SINGLE; zeroed

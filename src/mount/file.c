@@ -27,12 +27,13 @@ void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
     if (!node)
         return reply_error(req, -ESTALE);
 
-    bool want_data = !(m->kernel_cache && nodes_pages_whole(&m->nodes, node));
+    bool in_pages = m->kernel_cache && nodes_pages_whole(&m->nodes, node);
+    unsigned how = SHARE_READ | (in_pages ? 0 : SHARE_WANT_DATA);
     struct share_file *file;
     struct share_entry entry;
     struct call call;
     call_begin(&m->calls, req, &call);
-    int rc = share_open(m->share, node->share, want_data, &file, &entry, NULL);
+    int rc = share_open(m->share, node->share, how, &file, &entry, NULL);
     bool there = call_end(&m->calls, &call);
     nodes_forget(&m->nodes, ino, 1);
     if (!there && rc == 0)

@@ -118,13 +118,13 @@ static int open_by_name(struct share *s, struct share_node *n, bool want_data,
     return r;
 }
 
-int share_open(struct share *s, struct share_node *n, bool want_data, struct share_file **ret,
+int share_open(struct share *s, struct share_node *n, unsigned how, struct share_file **ret,
                struct share_entry *ret_entry, struct error *err)
 {
     bool again = true;
     int r = 0;
     while (again)
-        r = open_by_name(s, n, want_data, ret, ret_entry, &again, err);
+        r = open_by_name(s, n, how & SHARE_WANT_DATA, ret, ret_entry, &again, err);
     return r;
 }
 

@@ -18,8 +18,11 @@ struct share_options {
     char *path; /* inside the share, "" for its root; mount and tools start there */
     char *user, *domain, *password; /* NULL: not given */
     bool guest;
-    bool sign_asked;   /* by the user, not by the profile */
-    char *events_path; /* NULL: none */
+    bool sign_asked; /* by the user, not by the profile */
+    bool map_names;  /* mapposix: on unless `nomap` */
+    bool mfsymlinks;
+    bool byte_range_locks; /* brl: on unless `nobrl`: locks then work within this mount only */
+    char *events_path;     /* NULL: none */
     struct settings settings;
 };
 
@@ -38,10 +41,10 @@ int share_options_target(struct share_options *o, const char *target, struct err
 const char *share_options_source(const struct share_options *o, char out[static SHARE_SOURCE_MAX]);
 
 /* One option: profile, username/user, password/pass, domain/dom/workgroup, guest, credentials=FILE,
- * port, vers, sign, events=FILE, actimeo, and every setting of settings.h. `value` may be NULL for
- * flags. Setting `profile` keeps nothing of the settings given before it: give it first. -ENOENT
- * for an unknown name, with the nearest known one; -EINVAL for a bad value. A password never
- * appears in an error. */
+ * port, vers, sign, events=FILE, actimeo, mapposix, nomap, mfsymlinks, brl, nobrl, and every
+ * setting of settings.h. `value` may be NULL for flags. Setting `profile` keeps nothing of the
+ * settings given before it: give it first. -ENOENT for an unknown name, with the nearest known one;
+ * -EINVAL for a bad value. A password never appears in an error. */
 int share_options_set(struct share_options *o, const char *name, const char *value,
                       struct error *err);
 

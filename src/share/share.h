@@ -15,6 +15,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 #include "base/error.h"
 #include "base/fileattr.h"
@@ -70,20 +71,113 @@ int share_listing_adopt(struct share *s, struct share_listing *l, size_t i,
                         struct share_entry *ret);
 void share_listing_free(struct share *s, struct share_listing *l);
 
-/* Opens for reading. `want_data`: the small file's content may come with the open (not where the
- * caller still has it). ret_entry (may be NULL; node left NULL) has the attributes at the time of
- * the open. */
-int share_open(struct share *s, struct share_node *n, bool want_data, struct share_file **ret,
+/* How a file is opened. */
+enum {
+    SHARE_READ = 1,
+    SHARE_WRITE = 2,
+    SHARE_TRUNCATE = 4,   /* with SHARE_WRITE: to length 0, in the same request */
+    SHARE_EXCLUSIVE = 8,  /* share_create: -EEXIST where it is there already */
+    SHARE_WANT_DATA = 16, /* for reading only: a small file's content may come with the open (not
+                             where the caller still has it) */
+};
+
+/* Opens a file. ret_entry (may be NULL; node left NULL) has the attributes at the time of the open.
+ * -ESTALE: it has been replaced. */
+int share_open(struct share *s, struct share_node *n, unsigned how, struct share_file **ret,
                struct share_entry *ret_entry, struct error *err);
+/* Makes and opens `name` in `dir`; without SHARE_EXCLUSIVE opens what is there. Goes to the server
+ * whatever is believed. `attributes`: FILE_ATTRIBUTE_... of a new file, 0 for none. ret_entry->node
+ * is a reference. ret_created may be NULL. */
+int share_create(struct share *s, struct share_node *dir, const char *name, unsigned how,
+                 uint32_t attributes, struct share_file **ret, struct share_entry *ret_entry,
+                 bool *ret_created, struct error *err);
 int64_t share_read(struct share *s, struct share_file *f, void *buf, size_t len, uint64_t offset,
                    struct error *err);
-/* The attributes of `n` by an open of it, for a file that has lost its name while it is read: it
- * was removed or replaced on the server. ret->node is left NULL. */
+/* The server has it when this returns. As client_write: `len`, fewer where a later piece failed, or
+ * the error. */
+int64_t share_write(struct share *s, struct share_file *f, const void *buf, size_t len,
+                    uint64_t offset, struct error *err);
+/* FLUSH: on the server's disk. 0 without a request where nothing was written by this open. */
+int share_fsync(struct share *s, struct share_file *f, struct error *err);
+/* The attributes of `n` by an open of it: of a file that has lost its name while it is read (it was
+ * removed or replaced), or that is being written. ret->node is left NULL. */
 int share_file_getattr(struct share *s, struct share_node *n, struct share_file *f,
                        struct share_entry *ret, struct error *err);
 /* Reads no more of what came along with the open: the file has changed since. */
 void share_file_changed(struct share_file *f);
+bool share_file_writes(const struct share_file *f); /* it was opened with SHARE_WRITE */
+/* Nothing is held back, so there is nothing to report here: the CLOSE goes out and nobody waits. */
 void share_close(struct share *s, struct share_file *f);
+
+/* fallocate: room for [0, end); `grow` makes the file so long. Punching makes a hole, and leaves
+ * the size. */
+int share_allocate(struct share *s, struct share_file *f, uint64_t end, bool grow,
+                   struct error *err);
+int share_punch_hole(struct share *s, struct share_file *f, uint64_t offset, uint64_t len,
+                     struct error *err);
+/* lseek's SEEK_DATA and SEEK_HOLE: *ret_offset; -ENXIO behind the end. A server that does not tell
+ * has one range of data. */
+int share_seek(struct share *s, struct share_file *f, uint64_t offset, bool hole,
+               uint64_t *ret_offset, struct error *err);
+/* Copies on the server; -EOPNOTSUPP where it cannot. The bytes copied. */
+int64_t share_copy(struct share *s, struct share_file *from, uint64_t from_offset,
+                   struct share_file *to, uint64_t to_offset, uint64_t len, struct error *err);
+
+/* ---- changes: each patches the caches ---- */
+
+/* What is to be changed; times are FILETIMEs, 0: stays. */
+struct share_change {
+    bool set_size;
+    uint64_t size;
+    uint64_t created, accessed, written;
+    uint32_t attributes_on, attributes_off; /* FILE_ATTRIBUTE_... */
+};
+/* `f` (may be NULL): an open of it that may be used; it needs SHARE_WRITE for a size. ret (may be
+ * NULL; node left NULL): the state after. */
+int share_change(struct share *s, struct share_node *n, struct share_file *f,
+                 const struct share_change *change, struct share_entry *ret, struct error *err);
+/* ret->node is a reference, in all that make something. */
+int share_mkdir(struct share *s, struct share_node *dir, const char *name, struct share_entry *ret,
+                struct error *err);
+/* unlink, or rmdir with `is_dir`. A file that is open here keeps its data until its last close: it
+ * gets a hidden name (SHARE_HIDDEN_PREFIX...) meanwhile, which no listing or look-up here shows. */
+int share_remove(struct share *s, struct share_node *dir, const char *name, bool is_dir,
+                 struct error *err);
+#define SHARE_HIDDEN_PREFIX ".larder-removed-"
+/* -EEXIST without `replace`. What is replaced while it is open here keeps its data, as above. */
+int share_rename(struct share *s, struct share_node *from_dir, const char *from,
+                 struct share_node *to_dir, const char *to, bool replace, struct error *err);
+int share_link(struct share *s, struct share_node *n, struct share_node *dir, const char *name,
+               struct share_entry *ret, struct error *err);
+/* As a reparse point, or where the option `mfsymlinks` is on as a file in the form of Minshall and
+ * French, 1,067 bytes long, which share_lookup then shows as links too. */
+int share_symlink(struct share *s, struct share_node *dir, const char *name, const char *target,
+                  struct share_entry *ret, struct error *err);
+int share_read_link(struct share *s, struct share_node *n, char **ret, struct error *err);
+
+/* ---- byte-range locks ---- */
+
+enum share_lock_type { SHARE_UNLOCK, SHARE_LOCK_SHARED, SHARE_LOCK_EXCLUSIVE };
+struct share_lock {
+    uint64_t owner; /* who, within this mount: the kernel's lock owner */
+    pid_t pid;      /* for share_lock_test's answer */
+    enum share_lock_type type;
+    uint64_t start, end; /* both included; end UINT64_MAX: to the end of the file */
+};
+/*
+ * POSIX locks (and flock as one whole range): owners of this mount are kept apart here, other
+ * clients by the server, which holds what all owners here hold together. A change within an owner's
+ * own ranges splits and merges as fcntl(2) says. -EAGAIN where somebody else has it. With `wait`
+ * tries again until it is free or `gone` says that nobody waits any more (-EINTR).
+ */
+int share_lock(struct share *s, struct share_file *f, const struct share_lock *lock, bool wait,
+               bool (*gone)(void *user), void *user, struct error *err);
+/* F_GETLK: what would stand against `lock`, or type SHARE_UNLOCK. One that another client holds is
+ * shown with pid 0 and the range that was asked about. */
+int share_lock_test(struct share *s, struct share_file *f, struct share_lock *inout,
+                    struct error *err);
+/* All that an owner has on this file: a close, as POSIX has it. */
+void share_lock_release(struct share *s, struct share_file *f, uint64_t owner);
 
 struct share_statfs {
     uint64_t total_bytes, free_bytes, available_bytes;
@@ -98,6 +192,10 @@ int share_stat_path(struct share *s, const char *path, struct share_entry *ret,
 int share_open_path(struct share *s, const char *path, struct share_file **ret,
                     struct share_entry *ret_entry,
                     struct error *err); /* ret_entry->node: a reference, NULL allowed */
+/* The directory that `path` is in (a reference), found by structure alone, and the last component
+ * within `path`; -EINVAL for the top itself. For the changes above. */
+int share_parent(struct share *s, const char *path, struct share_node **ret_dir,
+                 char name[static SHARE_NAME_MAX], struct error *err);
 int share_list_path(struct share *s, const char *path, struct share_listing **ret,
                     struct error *err);
 

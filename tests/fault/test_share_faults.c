@@ -120,7 +120,7 @@ static void opens(struct bed *b, struct share_node *n, int code, const char *con
     struct share_file *f;
     struct error err = {0};
     char buf[64];
-    int r = share_open(b->share, n, true, &f, NULL, &err);
+    int r = share_open(b->share, n, SHARE_READ | SHARE_WANT_DATA, &f, NULL, &err);
     if (r != code)
         fail_msg("%d, not %d: %s", r, code, err.text);
     if (r < 0)

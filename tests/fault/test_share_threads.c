@@ -80,7 +80,7 @@ static void use_file(struct user *u, struct share_node *n)
     struct share_file *f;
     struct share_entry e;
     char buf[8];
-    int r = share_open(u->share, n, some(u, 2), &f, &e, NULL);
+    int r = share_open(u->share, n, SHARE_READ | (some(u, 2) ? SHARE_WANT_DATA : 0), &f, &e, NULL);
     u->wrong += !is_expected(r);
     if (r < 0)
         return;

@@ -249,13 +249,13 @@ void share_listing_free(struct share *s, struct share_listing *l)
     free(l);
 }
 
-int share_open(struct share *s, struct share_node *n, bool want_data, struct share_file **ret,
+int share_open(struct share *s, struct share_node *n, unsigned how, struct share_file **ret,
                struct share_entry *ret_entry, struct error *err)
 {
     struct share_file *f = calloc(1, sizeof(*f));
     pthread_mutex_lock(&s->lock);
     s->counts.opens++;
-    s->counts.opens_with_data += want_data;
+    s->counts.opens_with_data += (how & SHARE_WANT_DATA) != 0;
     s->held++;
     f->node = n;
     *ret_entry = entry_of(s, n);
