@@ -208,3 +208,12 @@ void capture_save_gzip(const struct capture *c, const char *path, size_t n)
     must(f && n <= c->len && gzwrite(f, c->data, (unsigned)n) == (int)n && gzclose(f) == Z_OK,
          path);
 }
+
+size_t capture_drain(struct capture *c, const char *path)
+{
+    size_t n = c->len;
+    FILE *f = fopen(path, "ab");
+    must(f && fwrite(c->data, 1, n, f) == n && fclose(f) == 0, path);
+    c->len = 0;
+    return n;
+}

@@ -56,5 +56,8 @@ void capture_raw(struct capture *c, const void *data, size_t n);
 /* Writes the first `n` bytes to a file, plain or as gzip. Failing ends the test. */
 void capture_save(const struct capture *c, const char *path, size_t n);
 void capture_save_gzip(const struct capture *c, const char *path, size_t n);
+/* Appends what there is to a file and forgets it, for captures larger than memory need be. Returns
+ * how many bytes that were. */
+size_t capture_drain(struct capture *c, const char *path);
 
 #endif
