@@ -2,8 +2,9 @@
 """The HTML page of larder analyze: well-formed, complete in itself, nothing in a name is markup; and in a browser.
 
 The captures are written here, with names that try to be markup, or to fetch something from a server that
-listens for it. Headless Chromium shows the page at two widths and in both colour schemes; the pictures stay in
-the build directory (screenshots/) to be looked at. Without Chromium that part is skipped.
+listens for it. Headless Chromium shows the page at two widths and in both colour schemes; the pictures, each of the whole page,
+stay in the build directory to be looked at: BUILD/screenshots/analyze-{1280,390}-{light,dark}.png. Without
+Chromium that part is skipped.
 """
 import html
 import html.parser
@@ -136,7 +137,8 @@ def check_page(what, page, names):
 
 PROBE = """<script>
 const wide = [...document.querySelectorAll('body *')].filter(e => !e.closest('.table') && e.getBoundingClientRect().right > innerWidth + 1);
-parent.postMessage(JSON.stringify({inner: innerWidth, scroll: document.documentElement.scrollWidth, wide: wide.map(e => e.className || e.tagName),
+parent.postMessage(JSON.stringify({inner: innerWidth, scroll: document.documentElement.scrollWidth,
+    height: Math.ceil(document.documentElement.getBoundingClientRect().height), wide: wide.map(e => e.className || e.tagName),
     page: getComputedStyle(document.body).backgroundColor, ink: getComputedStyle(document.body).color,
     bar: getComputedStyle(document.querySelector('rect')).fill, text: document.body.innerText.includes('<script>alert(1)</' + 'script>')}), '*');
 </script></body>"""
@@ -145,10 +147,10 @@ FRAME = """<style>:root{color-scheme:light dark}</style><script>onmessage = e =>
 <body><iframe style="border:0;width:%dpx;height:2000px" src="probe.html"></iframe></body>"""
 
 
-def browse(work, width, scheme, *args):
+def browse(work, width, scheme, *args, height=2400):
     run = subprocess.run([BROWSER, "--headless=new", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run",
                           "--disable-background-networking", "--disable-component-update", "--hide-scrollbars", f"--user-data-dir={work}/profile",
-                          f"--window-size={width},2400", f"--blink-settings=preferredColorScheme={SCHEMES[scheme]}", *args],
+                          f"--window-size={width},{height}", f"--blink-settings=preferredColorScheme={SCHEMES[scheme]}", *args],
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120, env={**os.environ, "HOME": work})
     return run.stdout.decode()
 
@@ -185,10 +187,9 @@ def check_browser(work, page, came, port):
         for width in WIDTHS:
             what = f"{width} pixels, {scheme}"
             picture = os.path.join(PICTURES, f"analyze-{width}-{scheme}.png")
-            browse(work, width, scheme, f"--screenshot={picture}", f"file://{work}/page.html")
-            data = open(picture, "rb").read()
-            equal(f"{what}: a picture", struct.unpack(">I", data[16:20])[0], width)
             seen = measure(work, page, width, scheme)
+            browse(work, width, scheme, f"--screenshot={picture}", f"file://{work}/page.html", height=seen["height"])
+            equal(f"{what}: a picture of the whole page", struct.unpack(">II", open(picture, "rb").read()[16:24]), (width, seen["height"]))
             check(f"{what}: nothing scrolls sideways", (seen["inner"], seen["scroll"], seen["wide"]) == (width, width, []), seen)
             check(f"{what}: the name that would be a script is text", seen["text"])
             colours[scheme] = (seen["page"], seen["ink"], seen["bar"])
