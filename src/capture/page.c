@@ -290,7 +290,7 @@ static void enumeration_facts(struct report_table *t, const struct analysis *a)
              a->settings->directory_cache_lifetime);
     fact(t, "directories enumerated (opens that list or search)", e->count, 0);
     fact(t, "  different directories", e->distinct, 0);
-    fact(t, "  for all names (`*`)", e->listings, e->count);
+    fact(t, "  for all names (*)", e->listings, e->count);
     fact(t, "  for one name, or a wildcard", e->searches, e->count);
     fact(t, again, e->repeats, e->count);
     fact(t, "    with the same pattern, too", e->repeats_same, e->count);
