@@ -3,8 +3,9 @@
  * them. Commands that occurred in neither are left out, but for those of the report.
  *
  * Two runs do the same work where they read about the same: between 0.8 and 1.25 times the READ
- * requests. Where they do not, counts are compared for each READ. A command has grown where it is
- * at least twice as many and that makes at least 100 messages.
+ * requests, or both none. Where they do not, counts are compared for each READ. A command has grown
+ * where it is at least twice as many, or new, and that makes at least 100 messages; most has that
+ * grown which added most.
  */
 #include "capture/difference.h"
 
@@ -216,6 +217,8 @@ static struct finding *add_finding(struct difference *d, const char *name, enum 
 
 static bool same_work(const struct difference *d)
 {
+    if (!d->base_reads && !d->other_reads)
+        return true;
     double ratio = (double)d->other_reads / (double)d->base_reads;
     return d->base_reads && d->other_reads && ratio >= SAME_WORK_LEAST && ratio <= SAME_WORK_MOST;
 }
@@ -234,13 +237,22 @@ static void tell_work(struct difference *d)
              "capture the same work twice, or go by the columns for each READ");
 }
 
-/* How much a command has grown: for the same work, or for each READ. */
+/* What the command would have had in the other capture, had it not grown: for the same work as
+ * many, else as many for each READ. */
+static double expected(const struct difference *d, const struct difference_row *r)
+{
+    bool scaled = d->base_reads && d->other_reads && !same_work(d);
+    return scaled ? r->base * (double)d->other_reads / (double)d->base_reads : r->base;
+}
+
+static bool has_grown(const struct difference *d, const struct difference_row *r)
+{
+    return r->other - r->base >= GROWN_MESSAGES && r->other >= GROWN_RATIO * expected(d, r);
+}
+
 static double growth(const struct difference *d, const struct difference_row *r)
 {
-    double by = d->base_reads && d->other_reads && !same_work(d)
-                    ? (double)d->other_reads / (double)d->base_reads
-                    : 1;
-    return r->base > 0 ? r->other / r->base / by : 0;
+    return r->other - expected(d, r);
 }
 
 static bool is_command(const struct difference_row *r)
@@ -256,8 +268,7 @@ static const struct difference_row *most_grown(const struct difference *d)
     const struct difference_row *most = NULL;
     for (size_t i = 0; i < d->row_count; i++) {
         const struct difference_row *r = &d->row[i];
-        if (is_command(r) && r->other - r->base >= GROWN_MESSAGES && growth(d, r) >= GROWN_RATIO &&
-            (!most || growth(d, r) > growth(d, most)))
+        if (is_command(r) && has_grown(d, r) && (!most || growth(d, r) > growth(d, most)))
             most = r;
     }
     return most;
@@ -272,9 +283,13 @@ static void tell_growth(struct difference *d)
     struct finding *f = add_finding(d, "command-grown", SEVERITY_FAULT);
     f->count = (uint64_t)most->other;
     f->of = (uint64_t)most->base;
-    snprintf(f->text, sizeof(f->text), "%s has grown most: %s messages, %s before (%s)", most->name,
-             report_count(a, f->count), report_count(b, f->of),
-             report_ratio(r, most->other, most->base));
+    if (f->of)
+        snprintf(f->text, sizeof(f->text), "%s has grown most: %s messages, %s before (%s)",
+                 most->name, report_count(a, f->count), report_count(b, f->of),
+                 report_ratio(r, most->other, most->base));
+    else
+        snprintf(f->text, sizeof(f->text), "%s has grown most: %s messages, none before",
+                 most->name, report_count(a, f->count));
     snprintf(f->remedy, sizeof(f->remedy), "%s",
              d->grown_count ? "see which directories grew, and the findings of the capture itself"
                             : "see the findings of the capture itself");

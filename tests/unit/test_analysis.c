@@ -572,6 +572,28 @@ static void more_work_is_no_fault(void **state)
     unmake(one);
 }
 
+static void ask(struct made *m, uint16_t command, uint64_t times)
+{
+    m->analysis->command[command].requests = times;
+    m->analysis->command[command].responses = times;
+}
+
+static void work_without_reads_is_compared_as_it_is(void **state)
+{
+    struct made *slow = *state, *good = make("good.pcap");
+    ask(good, SMB2_CREATE, 10), ask(slow, SMB2_CREATE, 100);
+    ask(good, SMB2_QUERY_DIRECTORY, 100), ask(slow, SMB2_QUERY_DIRECTORY, 900);
+    struct difference *d = difference_new(good->analysis, slow->analysis);
+    assert_false(says(d, "do not read the same amount"));
+    assert_true(says(d, "QUERY_DIRECTORY has grown most: 1,800 messages, 200 before (9.0x)"));
+    difference_free(d);
+    ask(good, SMB2_QUERY_DIRECTORY, 0);
+    d = difference_new(good->analysis, slow->analysis);
+    assert_true(says(d, "QUERY_DIRECTORY has grown most: 1,800 messages, none before"));
+    difference_free(d);
+    unmake(good);
+}
+
 /* ---- pages ---- */
 
 static char *printed(int (*print)(FILE *out, const void *what), const void *what)
@@ -736,6 +758,7 @@ int main(void)
         TEST(no_smb_names_the_ports),
         TEST(two_captures_have_ratios_and_a_verdict),
         TEST(more_work_is_no_fault),
+        TEST(work_without_reads_is_compared_as_it_is),
         TEST(hostile_names_move_nothing),
         TEST(the_json_has_its_outline),
         TEST(pages_of_two_fit_too),
