@@ -90,6 +90,7 @@ static void give_message(const struct element *e, bool first)
         .is_signed = e->h.flags & SMB2_FLAGS_SIGNED,
         .cut = e->cut,
         .session_id = e->session_id,
+        .causes = e->record->causes,
     };
     e->conn->facts.signed_seen |= m.is_signed;
     if (d->events.message)

@@ -32,6 +32,7 @@ struct message {
     bool first_in_record;           /* of a compound */
     bool decrypted, is_signed, cut; /* cut: not all of it was captured */
     uint64_t session_id;
+    unsigned causes; /* its record's: why other readers may not have it */
 };
 
 /* A file or directory as the client opened it. Lives until its CLOSE has been answered and the

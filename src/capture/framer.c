@@ -7,6 +7,9 @@
  * no such end, and neither does a connection that was joined in the middle; then the stream is
  * scanned for a header with an SMB magic behind it. A header is believed only with that magic, so
  * that framing which went wrong unnoticed is found out at the next record.
+ *
+ * `causes` follows a reader that takes segments one by one: whatever makes it lose its place is
+ * remembered until a record begins where a segment begins, for there it finds it again.
  */
 #include "capture/framer.h"
 
@@ -122,8 +125,31 @@ static void start_scan(struct framer *f)
     f->scanned = 0;
 }
 
+/* A record of the stream goes on where the segment begins. */
+static bool in_record(const struct framer *f)
+{
+    return f->state == FRAMER_BODY || f->state == FRAMER_PASS ||
+           (f->state == FRAMER_HEADER && f->got > 0);
+}
+
+static void begin_segment(struct framer *f, const uint8_t *data, const struct origin *o)
+{
+    f->segment = o->causes & RECORD_OVERLAP ? NULL : data;
+    f->causes |= o->causes & RECORD_OVERLAP;
+    if (in_record(f))
+        f->causes |= (o->causes | f->before) & RECORD_OUT_OF_ORDER;
+    f->before = o->causes;
+}
+
+static void note_length(struct framer *f, uint32_t length)
+{
+    if (f->other_port && length > 0x1ffff)
+        f->causes |= RECORD_LONG;
+}
+
 static void begin_body(struct framer *f, uint32_t length)
 {
+    note_length(f, length);
     f->state = FRAMER_BODY;
     f->length = length;
     f->got = f->captured = 0;
@@ -131,7 +157,7 @@ static void begin_body(struct framer *f, uint32_t length)
 
 static void deliver(struct framer *f)
 {
-    const struct framed r = {f->body, f->captured, f->length, f->last, f->first};
+    const struct framed r = {f->body, f->captured, f->length, f->last, f->first, f->causes};
     f->give(f->user, &r);
     release(f);
     expect_header(f);
@@ -179,8 +205,10 @@ static uint32_t record_in_window(const struct framer *f)
 }
 
 /* The record that begins with the last ten bytes, `here` of them in the segment at hand. */
-static void begin_scanned(struct framer *f, uint32_t length, size_t here, const struct origin *o)
+static void begin_scanned(struct framer *f, uint32_t length, size_t here, bool begins_segment,
+                          const struct origin *o)
 {
+    f->causes = begins_segment ? 0 : f->causes | RECORD_FOUND_AGAIN;
     f->tally->skipped_bytes -= FRAMER_WINDOW; /* they are the record's after all */
     f->first = f->last = here < FRAMER_WINDOW ? f->trail[here] : *o;
     for (size_t i = here; i < FRAMER_WINDOW; i++)
@@ -204,7 +232,9 @@ static size_t take_scan(struct framer *f, const uint8_t *data, size_t n, const s
         uint32_t length = record_in_window(f);
         if (length) {
             f->tally->skipped_bytes += i + 1;
-            begin_scanned(f, length, i + 1, o);
+            bool begins_segment =
+                i + 1 >= FRAMER_WINDOW && data + i + 1 - FRAMER_WINDOW == f->segment;
+            begin_scanned(f, length, i + 1, begins_segment, o);
             return i + 1;
         }
     }
@@ -251,14 +281,18 @@ static uint32_t record_length(const struct framer *f, const uint8_t head[static 
 static size_t take_header(struct framer *f, const uint8_t *data, size_t n, const struct origin *o)
 {
     if (f->got == 0) {
+        f->causes = data == f->segment ? 0 : f->causes;
         f->first = f->last = *o;
         uint32_t length = n >= 8 ? record_length(f, data) : 0;
         if (length && n - HEADER >= length) {
-            const struct framed r = {data + HEADER, length, length, *o, *o};
+            note_length(f, length);
+            const struct framed r = {data + HEADER, length, length, *o, *o, f->causes};
             f->give(f->user, &r);
             return HEADER + length;
         }
     }
+    if (f->got > 0 && f->got < HEADER)
+        f->causes |= RECORD_SPLIT_HEADER;
     uint32_t want = (f->got < HEADER ? HEADER : 8) - f->got;
     uint32_t take = n < want ? (uint32_t)n : want;
     memcpy(f->head + f->got, data, take);
@@ -284,6 +318,7 @@ static size_t take_header(struct framer *f, const uint8_t *data, size_t n, const
 
 void framer_bytes(struct framer *f, const uint8_t *data, size_t n, const struct origin *o)
 {
+    begin_segment(f, data, o);
     while (n > 0) {
         size_t used = 0;
         switch (f->state) {
@@ -313,6 +348,7 @@ void framer_hole(struct framer *f, uint64_t n, const struct origin *o)
         uint32_t left = f->length - f->got;
         uint32_t take = n < left ? (uint32_t)n : left;
         bool body = f->state == FRAMER_BODY;
+        f->causes |= o ? 0 : RECORD_HOLE;
         f->got += take;
         n -= take;
         if (o)

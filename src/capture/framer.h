@@ -9,9 +9,11 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "capture/stream.h"
+
 /* What one connection cost; stream.c adds them up. */
 struct flow_tally {
-    uint64_t segments, truncated_frames, retransmitted_bytes;
+    uint64_t segments, truncated_frames, retransmitted_bytes, late_segments;
     uint64_t gaps, gap_bytes, skipped_bytes, netbios_control;
 };
 
@@ -24,6 +26,7 @@ struct stream_memory {
 
 struct origin {
     uint64_t frame, time_ns;
+    unsigned causes; /* RECORD_OUT_OF_ORDER, RECORD_OVERLAP: of the segment */
 };
 
 /* A record, `data` borrowed until the callback returns; see struct record in stream.h. */
@@ -31,6 +34,7 @@ struct framed {
     const uint8_t *data;
     uint32_t captured, length;
     struct origin last, first; /* of the bytes: the latest frame in the capture; the first byte's */
+    unsigned causes;
 };
 
 enum framer_state {
@@ -46,12 +50,16 @@ enum { FRAMER_WINDOW = 10 };
 struct framer {
     enum framer_state state;
     bool short_lengths; /* port 139: 17 bits */
+    bool other_port;    /* neither that nor 445 */
     uint8_t head[8];    /* the header and the first four bytes behind it, `got` of them */
     uint32_t got;       /* HEADER: of head; BODY, PASS: of the body, whether captured or not */
     uint32_t length, captured;
     uint8_t *body; /* grows with what came */
     size_t size;
     struct origin first, last;
+    const uint8_t *segment;         /* its first byte; NULL where that had come before */
+    unsigned causes;                /* why the place in the stream may be lost to others */
+    unsigned before;                /* the last segment's */
     uint64_t window, window_before; /* SCAN: the last 8 bytes, and the 8 before */
     uint32_t scanned;
     struct origin trail[FRAMER_WINDOW]; /* SCAN: where the last bytes before this call came from */

@@ -4,7 +4,8 @@
  * Sequence numbers are counted on in 64 bits, so that nothing here knows of their wrap. A segment
  * that begins where the last one ended goes through without being copied; anything further waits as
  * a piece, cut so that pieces never overlap and the bytes that came first win, as in most
- * receivers. A hole is given up when the peer has acknowledged the bytes before a piece (it has
+ * receivers. Those cut at their beginning, and those that came late or before one that did, are
+ * marked. A hole is given up when the peer has acknowledged the bytes before a piece (it has
  * what we lack) or when too much waits behind it.
  *
  * A segment further off than any window is a stray from an older connection, or the capture itself
@@ -28,6 +29,7 @@ struct piece {
     uint64_t at;
     uint32_t length, captured;
     struct origin origin;
+    bool late; /* what follows had come before */
     uint8_t data[];
 };
 
@@ -61,7 +63,7 @@ static struct piece *first_piece(const struct order *o)
     return list_empty(&o->pieces) ? NULL : container_of(o->pieces.next, struct piece, in);
 }
 
-/* Takes n bytes off the front. */
+/* Takes n bytes off the front: they are kept, */
 static void advance(struct run *r, uint32_t n)
 {
     uint32_t there = n < r->captured ? n : r->captured;
@@ -69,6 +71,16 @@ static void advance(struct run *r, uint32_t n)
     r->length -= n;
     r->data = there ? r->data + there : r->data;
     r->captured -= there;
+}
+
+/* or have come before. */
+static void advance_twice(struct order *o, struct run *r, uint32_t n)
+{
+    if (n == 0)
+        return;
+    o->framer.tally->retransmitted_bytes += n;
+    r->origin.causes |= RECORD_OVERLAP;
+    advance(r, n);
 }
 
 /* The next bytes of the stream. */
@@ -100,7 +112,13 @@ static struct list *keep(struct order *o, struct list *after, const struct run *
     struct piece *p = malloc(cost(captured));
     if (!p)
         return after;
-    *p = (struct piece){.at = r->at, .length = n, .captured = captured, .origin = r->origin};
+    *p = (struct piece){
+        .at = r->at,
+        .length = n,
+        .captured = captured,
+        .origin = r->origin,
+        .late = after->next != &o->pieces,
+    };
     if (captured)
         memcpy(p->data, r->data, captured);
     list_add_tail(after->next, &p->in);
@@ -114,6 +132,7 @@ static struct list *keep(struct order *o, struct list *after, const struct run *
 static void insert(struct order *o, struct run r)
 {
     struct list *item = o->pieces.prev;
+    bool late = false;
     while (item != &o->pieces && container_of(item, struct piece, in)->at > r.at)
         item = item->prev;
     for (;;) {
@@ -121,12 +140,10 @@ static void insert(struct order *o, struct run r)
             const struct piece *p = container_of(item, struct piece, in);
             uint64_t end = p->at + p->length;
             uint64_t over = end > r.at ? end - r.at : 0;
-            uint32_t twice = over < r.length ? (uint32_t)over : r.length;
-            o->framer.tally->retransmitted_bytes += twice;
-            advance(&r, twice);
+            advance_twice(o, &r, over < r.length ? (uint32_t)over : r.length);
         }
         if (r.length == 0)
-            return;
+            break;
         struct list *next = item->next;
         uint32_t room = r.length;
         if (next != &o->pieces) {
@@ -137,17 +154,24 @@ static void insert(struct order *o, struct run r)
             keep(o, item, &r, room);
         advance(&r, room);
         if (next == &o->pieces)
-            return;
+            break;
+        late |= room > 0;
         item = next;
     }
+    o->framer.tally->late_segments += late;
 }
 
 /* Passes on what has no hole before it any more. */
 static void drain(struct order *o)
 {
     struct piece *p;
+    bool late = false;
     while ((p = first_piece(o)) && p->at == o->at) {
-        pass(o, &(struct run){p->at, p->data, p->length, p->captured, p->origin});
+        struct run r = {p->at, p->data, p->length, p->captured, p->origin};
+        if (late || p->late)
+            r.origin.causes |= RECORD_OUT_OF_ORDER;
+        late = p->late;
+        pass(o, &r);
         drop(o, p);
     }
 }
@@ -201,12 +225,10 @@ void order_take(struct order *o, const struct segment *s)
     if (!near(o, s))
         return;
     struct run r = {
-        position(o, s->seq), s->payload, s->length, s->captured, {s->frame, s->time_ns}};
+        position(o, s->seq), s->payload, s->length, s->captured, {s->frame, s->time_ns, 0}};
     if (r.at < o->at) {
         uint64_t over = o->at - r.at;
-        uint32_t twice = over < r.length ? (uint32_t)over : r.length;
-        o->framer.tally->retransmitted_bytes += twice;
-        advance(&r, twice);
+        advance_twice(o, &r, over < r.length ? (uint32_t)over : r.length);
     }
     if (r.length == 0)
         return;

@@ -105,6 +105,34 @@ static void head_host(const struct analysis_host *h, FILE *out, enum report_form
     }
 }
 
+/* Why there is more here than another program may find. */
+static void head_pieced(const struct analysis *a, FILE *out, enum report_format format)
+{
+    static const char *const causes[RECORD_CAUSES] = {
+        /* as RECORD_... counts up */
+        "behind a split NetBIOS header",     "in segments out of order",
+        "in overlapping segments",           "around a hole",
+        "found again without its beginning", "of over 128 KiB on a port of its own"};
+    NUMBERS;
+    char line[200];
+    if (a->streams.late_segments) {
+        snprintf(line, sizeof(line), "%s segments came late and were put in order",
+                 report_count(n[0], a->streams.late_segments));
+        report_field(out, format, "order", line);
+    }
+    if (!a->pieced_messages)
+        return;
+    snprintf(line, sizeof(line),
+             "%s messages had to be pieced together; Wireshark may not show them:",
+             report_count(n[0], a->pieced_messages));
+    report_field(out, format, "pieced", line);
+    for (unsigned i = 0; i < RECORD_CAUSES; i++)
+        if (a->pieced[i]) {
+            snprintf(line, sizeof(line), "%s %s", report_count(n[0], a->pieced[i]), causes[i]);
+            report_field(out, format, "", line);
+        }
+}
+
 void page_head(const struct analysis *a, FILE *out, enum report_format format)
 {
     NUMBERS;
@@ -140,6 +168,7 @@ void page_head(const struct analysis *a, FILE *out, enum report_format format)
              report_count(n[3], a->streams.retransmitted_bytes),
              report_count(n[4], a->dissected.unanswered_requests));
     report_field(out, format, "missing", line);
+    head_pieced(a, out, format);
     snprintf(line, sizeof(line), "%s s for %s round trips; %s metadata requests a second",
              text_seconds(n[0], analysis_waited_ns(a)), report_count(n[1], a->round_trips),
              report_decimal(n[2], analysis_metadata_rate(a), 1));

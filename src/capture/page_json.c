@@ -268,6 +268,19 @@ static json_t *gaps_json(const struct analysis *a)
     return o;
 }
 
+static json_t *reassembly_json(const struct analysis *a)
+{
+    /* as RECORD_... counts up */
+    static const char *const causes[RECORD_CAUSES] = {
+        "split_headers", "out_of_order", "overlaps", "holes", "found_again", "long_records"};
+    json_t *o = json_object();
+    set_number(o, "late_segments", a->streams.late_segments);
+    set_number(o, "messages", a->pieced_messages);
+    for (unsigned i = 0; i < RECORD_CAUSES; i++)
+        set_number(o, causes[i], a->pieced[i]);
+    return o;
+}
+
 static json_t *encrypted_json(const struct analysis *a)
 {
     json_t *o = json_object();
@@ -313,6 +326,7 @@ json_t *page_json(const struct analysis *a)
     set_number(o, "unanswered_requests", a->dissected.unanswered_requests);
     set_number(o, "unmatched_responses", a->dissected.unmatched_responses);
     set(o, "gaps", gaps_json(a));
+    set(o, "reassembly", reassembly_json(a));
     for (size_t i = 0; i < a->other_port_count; i++)
         json_array_append_new(ports, number(a->other_ports[i]));
     set(o, "other_ports", ports);

@@ -114,6 +114,7 @@ static void give(void *user, const struct framed *r)
         .frame = r->last.frame,
         .time_ns = r->last.time_ns,
         .first_time_ns = r->first.time_ns,
+        .causes = r->causes,
     };
     s->events.record(s->events.user, &c->flow, &record);
 }
@@ -136,6 +137,7 @@ static void add_tally(struct stream_counts *to, const struct flow_tally *t)
 {
     to->tcp_segments += t->segments;
     to->retransmitted_bytes += t->retransmitted_bytes;
+    to->late_segments += t->late_segments;
     to->gaps += t->gaps;
     to->gap_bytes += t->gap_bytes;
     to->skipped_bytes += t->skipped_bytes;
@@ -192,6 +194,11 @@ static struct connection *find(const struct streams *s, const struct key *key, u
     return NULL;
 }
 
+static bool has_port(const struct connection *c, uint16_t port)
+{
+    return c->ends[0].port == port || c->ends[1].port == port;
+}
+
 static struct connection *add(struct streams *s, const struct key *key, uint64_t hash)
 {
     make_room(s);
@@ -203,12 +210,13 @@ static struct connection *add(struct streams *s, const struct key *key, uint64_t
     c->streams = s;
     memcpy(c->ends, key->ends, sizeof(c->ends));
     c->server = server_by_port(s, c->ends);
-    bool netbios = c->ends[0].port == NETBIOS_PORT || c->ends[1].port == NETBIOS_PORT;
+    bool netbios = has_port(c, NETBIOS_PORT), other_port = !netbios && !has_port(c, SMB_PORT);
     for (int side = 0; side < 2; side++) {
         struct half *h = &c->half[side];
         h->connection = c;
         framer_init(&h->order.framer, &c->tally, &s->memory, give, h);
         h->order.framer.short_lengths = netbios;
+        h->order.framer.other_port = other_port;
         order_init(&h->order);
     }
     list_add_tail(&s->active, &c->used);

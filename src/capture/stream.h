@@ -24,6 +24,21 @@ struct flow {
     void *user;                     /* the consumer's; freed by its flow_closed */
 };
 
+/*
+ * Why a record takes more than looking at each segment for itself, so that other readers may lack
+ * its messages. What sets one of these loses the place where records begin; it is said of the
+ * record that it happened in and of all that follow, up to one that begins a segment.
+ */
+enum {
+    RECORD_SPLIT_HEADER = 1, /* a NetBIOS header over two segments */
+    RECORD_OUT_OF_ORDER = 2, /* segments in an order of their own, in the middle of a record */
+    RECORD_OVERLAP = 4,      /* a segment whose beginning had come before */
+    RECORD_HOLE = 8,         /* bytes that were lost in the middle of a record */
+    RECORD_FOUND_AGAIN = 16, /* behind a hole or a beginning that hides where a record begins */
+    RECORD_LONG = 32,        /* over 17 bits of length, on another port than 445 */
+};
+enum { RECORD_CAUSES = 6 };
+
 /* One NetBIOS session message: what is behind the 4-byte header. */
 struct record {
     const uint8_t *data; /* borrowed, until the callback returns */
@@ -34,6 +49,7 @@ struct record {
     uint64_t frame;         /* the frame that completes it */
     uint64_t time_ns;       /* its time */
     uint64_t first_time_ns; /* of the frame that its first byte came in */
+    unsigned causes;        /* RECORD_..., those that apply */
 };
 
 struct stream_events {
@@ -53,6 +69,7 @@ struct stream_counts {
     uint64_t frames, bytes; /* all segments that were given, and their payload on the wire */
     uint64_t tcp_segments;  /* those of SMB connections; so all that follows */
     uint64_t retransmitted_bytes;
+    uint64_t late_segments;   /* with bytes from before others that had come already */
     uint64_t gaps, gap_bytes; /* holes that were given up */
     uint64_t skipped_bytes;   /* passed over while looking for the next record */
     uint64_t truncated_frames;

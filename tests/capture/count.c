@@ -21,7 +21,7 @@ struct tally {
 static struct {
     struct dissector *dissector;
     struct tally commands[SMB2_COMMANDS], all;
-    uint64_t exchanges, opens_closed, breaks, cut;
+    uint64_t exchanges, opens_closed, breaks, cut, pieced;
 } run;
 
 /* Records of one frame come one after the other. */
@@ -38,6 +38,7 @@ static void on_message(void *user, const struct message *m)
     count(&run.commands[m->command], m);
     count(&run.all, m);
     run.cut += m->cut;
+    run.pieced += m->causes != 0;
 }
 
 static void on_exchange(void *user, const struct exchange *x)
@@ -95,6 +96,8 @@ static void print(const struct streams *streams)
         {"unmatched", d.unmatched_responses},
         {"unanswered", d.unanswered_requests},
         {"gaps", s.gaps},
+        {"late_segments", s.late_segments},
+        {"pieced", run.pieced},
         {"skipped_bytes", s.skipped_bytes},
         {"truncated_frames", s.truncated_frames},
     };
