@@ -55,6 +55,7 @@ static bool same_question(struct analysis *a, unsigned view, const struct operat
                        pattern_is_everything(o->pattern) ? "*" : o->pattern);
     if (len < 0 || (size_t)len >= sizeof(path))
         return false;
+    asked_forget(&s->searched, o->begin_ns);
     struct asked *q = places_touch(&s->searched, view, path, (size_t)len);
     if (!q)
         return false;
@@ -100,6 +101,7 @@ static struct repeat repeat_of(struct analysis *a, const struct subject *q)
 /* The directory becomes the latest of its view. */
 static void remember(struct analysis *a, const struct subject *q)
 {
+    asked_forget(&a->state->listed, q->o->begin_ns);
     struct asked *d = places_touch(&a->state->listed, q->view, q->path, q->len);
     if (d && (q->o->complete || q->o->name_count)) {
         d->asked_ns = q->o->begin_ns;

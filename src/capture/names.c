@@ -68,6 +68,7 @@ static void remember(struct analysis *a, struct places *t, const struct question
                      bool missing)
 {
     const struct operation *o = q->o;
+    asked_forget(t, o->begin_ns);
     struct asked *n = places_touch(t, q->view, q->path, q->len);
     if (n) {
         n->asked_ns = o->begin_ns;
@@ -149,6 +150,7 @@ void names_operation(struct analysis *a, const struct operation *o)
         add_search(a, q);
         break;
     case OPERATION_DATA: /* takes its entry in the cache, too */
+        asked_forget(&a->state->known, o->begin_ns);
         places_touch(&a->state->known, q.view, q.path, q.len);
         break;
     default:

@@ -67,4 +67,16 @@ static inline bool still_believed(const struct asked *a, uint64_t now_ns, uint32
            now_ns - a->asked_ns < lifetime_seconds * 1000000000ull;
 }
 
+/* What was asked so long ago that no lifetime reaches there makes way, so that memory does not grow
+ * with the capture; nothing that is asked for later tells the difference. Several times over, since
+ * operations come when they end, and are judged by when they began. */
+#define ASKED_KEPT_NS (60 * 1000000000ull)
+static inline void asked_forget(struct places *t, uint64_t now_ns)
+{
+    struct place *p;
+    while ((p = places_oldest(t)) && now_ns > ASKED_KEPT_NS &&
+           ((struct asked *)p)->asked_ns < now_ns - ASKED_KEPT_NS)
+        places_drop(t, p);
+}
+
 #endif

@@ -113,7 +113,12 @@ static struct place *place_of(const struct list *item)
     return container_of(item, struct place, recent);
 }
 
-static void drop(struct places *t, struct place *p)
+struct place *places_oldest(const struct places *t)
+{
+    return list_empty(&t->recent) ? NULL : place_of(t->recent.prev);
+}
+
+void places_drop(struct places *t, struct place *p)
 {
     hash_del(&t->by_path, &p->node);
     list_del(&p->recent);
@@ -153,10 +158,10 @@ static struct place *add(struct places *t, uint64_t hash, unsigned share, const 
                          size_t len)
 {
     if (t->by_path.count >= t->max) {
-        struct place *last = place_of(t->recent.prev);
+        struct place *last = places_oldest(t);
         if (t->evicting)
             t->evicting(t->user, last);
-        drop(t, last);
+        places_drop(t, last);
         t->evicted++;
     }
     struct place *p = calloc(1, t->item_size + len + 1);

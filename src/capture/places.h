@@ -62,6 +62,10 @@ void places_done(struct places *t);
 void *places_find(const struct places *t, unsigned share, const char *path, size_t len);
 /* The one there is, or a new one of zeros; it becomes the latest. NULL: out of memory. */
 void *places_touch(struct places *t, unsigned share, const char *path, size_t len);
+/* The one that was touched longest ago; NULL: there is none. And away with it, which does not count
+ * as evicted. */
+struct place *places_oldest(const struct places *t);
+void places_drop(struct places *t, struct place *p);
 /* Whether fewer than `bound` other places have been touched since this one was: whether a cache of
  * that many entries could still have it. To be asked before it is touched anew. */
 bool places_within(const struct places *t, const struct place *p, size_t bound);
