@@ -18,10 +18,10 @@
 #include "capture/speak.h"
 
 enum {
-    CLIENTS = 24,
-    DIRECTORIES = 400,
+    CLIENTS = 16,
+    DIRECTORIES = 120,
     ACTIONS_A_CONNECTION = 600,
-    PACKET_NS = 150000,
+    PACKET_NS = 500000,
     RETRANSMITTED = 150, /* one record in so many */
     DRAIN = 1 << 20,
     LISTING_MAX = 60000,
@@ -57,7 +57,7 @@ static uint32_t below(uint32_t n)
 
 static unsigned files_in(unsigned directory)
 {
-    return directory % 100 == 7 ? 700 : 6 + directory * 37 % 45;
+    return directory % 50 == 7 ? 700 : 6 + directory * 37 % 45;
 }
 
 static const char *directory_path(unsigned directory)
@@ -333,8 +333,8 @@ static bool watch(struct client *c, unsigned step)
 static const struct {
     bool (*action)(struct client *c, unsigned step);
     unsigned weight;
-} actions[] = {{list, 12},      {search, 26},    {look, 30}, {miss, 18},
-               {read_file, 10}, {write_file, 3}, {watch, 1}};
+} actions[] = {{list, 12},      {search, 26},    {look, 33}, {miss, 18},
+               {read_file, 7}, {write_file, 3}, {watch, 1}};
 
 static void choose(struct client *c)
 {
