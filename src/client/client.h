@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/create.h"
 #include "base/error.h"
 #include "base/fileattr.h"
 

@@ -20,6 +20,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "base/create.h"
 #include "base/fileattr.h"
 #include "base/rd.h"
 #include "base/wr.h"
@@ -227,20 +228,6 @@ struct wire_file_id {
 /* In a related compound: the FileId of the element before. */
 #define WIRE_FILE_ID_RELATED ((struct wire_file_id){UINT64_MAX, UINT64_MAX})
 
-enum {
-    FILE_READ_DATA = 0x00000001, /* directories: FILE_LIST_DIRECTORY */
-    FILE_READ_EA = 0x00000008,
-    FILE_READ_ATTRIBUTES = 0x00000080,
-    ACCESS_READ_CONTROL = 0x00020000,
-    ACCESS_SYNCHRONIZE = 0x00100000,
-};
-enum { FILE_SHARE_READ = 1, FILE_SHARE_WRITE = 2, FILE_SHARE_DELETE = 4, FILE_SHARE_ALL = 7 };
-enum { FILE_SUPERSEDE, FILE_OPEN, FILE_CREATE, FILE_OPEN_IF, FILE_OVERWRITE, FILE_OVERWRITE_IF };
-enum {
-    FILE_DIRECTORY_FILE = 0x00000001,
-    FILE_NON_DIRECTORY_FILE = 0x00000040,
-    FILE_OPEN_REPARSE_POINT = 0x00200000,
-};
 enum { SMB2_IMPERSONATION = 2 };
 
 /* One create context (2.2.13.2); the name is 4 bytes for all but a few. */
