@@ -333,7 +333,7 @@ static bool watch(struct client *c, unsigned step)
 static const struct {
     bool (*action)(struct client *c, unsigned step);
     unsigned weight;
-} actions[] = {{list, 12},      {search, 26},    {look, 33}, {miss, 18},
+} actions[] = {{list, 12},     {search, 26},    {look, 33}, {miss, 18},
                {read_file, 7}, {write_file, 3}, {watch, 1}};
 
 static void choose(struct client *c)
