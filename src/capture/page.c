@@ -1,7 +1,7 @@
 /*
  * The page of one capture, in the order in which it is read: what the capture is, which commands,
  * what they cost, what was enumerated, which directories and names came again and again, leases,
- * and the verdict. Everything fits 100 columns, so that it can be mailed.
+ * and the verdict. Everything fits 80 columns, so that it can be mailed.
  */
 #include "capture/page.h"
 
@@ -27,18 +27,18 @@ static void head_file(const struct analysis *a, FILE *out, enum report_format fo
     char name[PAGE_NAME], line[PAGE_NAME + 200], when[40] = "";
     time_t from = (time_t)(a->first_packet_ns / NS_PER_SEC);
     struct tm tm;
-    text_name(name, a->file, 84, format);
-    report_field(out, format, "capture", name);
+    text_name(name, a->file, 66, format);
+    text_field(out, format, "capture", name);
     if (from && gmtime_r(&from, &tm))
         strftime(when, sizeof(when), "from %Y-%m-%d %H:%M:%S UTC, ", &tm);
     snprintf(line, sizeof(line), "%s%s s, %s s of them with SMB traffic", when,
              report_decimal(n[0], analysis_seconds(a), 1),
              report_decimal(n[1], analysis_smb_seconds(a), 1));
-    report_field(out, format, "time", line);
+    text_field(out, format, "time", line);
     snprintf(line, sizeof(line), "%s, of which %s complete %s SMB2 messages",
              report_count(n[0], a->packets), report_count(n[1], a->frames),
              report_count(n[2], a->messages));
-    report_field(out, format, "packets", line);
+    text_field(out, format, "packets", line);
 }
 
 static void add_word(char *line, size_t cap, const char *word)
@@ -90,18 +90,18 @@ static void head_host(const struct analysis_host *h, FILE *out, enum report_form
     const struct flow_facts *f = &h->facts;
     snprintf(line, sizeof(line), "%s to %s, %s connection%s", h->client, h->server,
              report_count(n[0], h->connections), h->connections == 1 ? "" : "s");
-    report_field(out, format, "hosts", line);
+    text_field(out, format, "hosts", line);
     snprintf(line, sizeof(line), "%s, signing %s, %s%s", dialect_name(f->dialect),
              f->signing_required ? "required"
              : f->signed_seen    ? "used"
                                  : "not used",
              f->encrypted_seen ? "encrypted" : "not encrypted",
              h->facts_differ ? "; other connections differ" : "");
-    report_field(out, format, "protocol", line);
+    text_field(out, format, "protocol", line);
     capabilities(offers, sizeof(offers), f->server_capabilities);
     if (f->dialect) {
         snprintf(line, sizeof(line), "%s", offers[0] ? offers : "nothing");
-        report_field(out, format, "server has", line);
+        text_field(out, format, "server has", line);
     }
 }
 
@@ -118,18 +118,18 @@ static void head_pieced(const struct analysis *a, FILE *out, enum report_format 
     if (a->streams.late_segments) {
         snprintf(line, sizeof(line), "%s segments came late and were put in order",
                  report_count(n[0], a->streams.late_segments));
-        report_field(out, format, "order", line);
+        text_field(out, format, "order", line);
     }
     if (!a->pieced_messages)
         return;
     snprintf(line, sizeof(line),
              "%s messages had to be pieced together; Wireshark may not show them:",
              report_count(n[0], a->pieced_messages));
-    report_field(out, format, "pieced", line);
+    text_field(out, format, "pieced", line);
     for (unsigned i = 0; i < RECORD_CAUSES; i++)
         if (a->pieced[i]) {
             snprintf(line, sizeof(line), "%s %s", report_count(n[0], a->pieced[i]), causes[i]);
-            report_field(out, format, "", line);
+            text_field(out, format, "", line);
         }
 }
 
@@ -143,7 +143,7 @@ void page_head(const struct analysis *a, FILE *out, enum report_format format)
     if (a->host_count > HOSTS_SHOWN) {
         snprintf(line, sizeof(line), "and %s more pairs of hosts",
                  report_count(n[0], a->host_count - HOSTS_SHOWN + a->hosts_left_out));
-        report_field(out, format, "hosts", line);
+        text_field(out, format, "hosts", line);
     }
     if (a->dissected.encrypted_messages || a->dissected.decrypted_messages ||
         a->dissected.compressed_messages) {
@@ -154,12 +154,12 @@ void page_head(const struct analysis *a, FILE *out, enum report_format format)
                  report_count(n[2], a->dissected.encrypted_by_direction[1]),
                  report_count(n[3], a->dissected.decrypted_messages),
                  report_count(n[4], a->dissected.compressed_messages));
-        report_field(out, format, "envelopes", line);
+        text_field(out, format, "envelopes", line);
     }
     if (a->dissected.smb1_messages) {
         snprintf(line, sizeof(line), "%s messages, not looked into",
                  report_count(n[0], a->dissected.smb1_messages));
-        report_field(out, format, "SMB 1", line);
+        text_field(out, format, "SMB 1", line);
     }
     snprintf(line, sizeof(line),
              "%s gaps, %s bytes lost, %s passed over; %s bytes came twice; %s requests unanswered",
@@ -167,12 +167,12 @@ void page_head(const struct analysis *a, FILE *out, enum report_format format)
              report_count(n[2], a->streams.skipped_bytes),
              report_count(n[3], a->streams.retransmitted_bytes),
              report_count(n[4], a->dissected.unanswered_requests));
-    report_field(out, format, "missing", line);
+    text_field(out, format, "missing", line);
     head_pieced(a, out, format);
     snprintf(line, sizeof(line), "%s s for %s round trips; %s metadata requests a second",
              text_seconds(n[0], analysis_waited_ns(a)), report_count(n[1], a->round_trips),
              report_decimal(n[2], analysis_metadata_rate(a), 1));
-    report_field(out, format, "waiting", line);
+    text_field(out, format, "waiting", line);
 }
 
 /* ---- commands ---- */
@@ -209,8 +209,8 @@ static void add_to(struct analysis_command *sum, const struct analysis_command *
 
 static int print_counts(const struct analysis *a, FILE *out, enum report_format format)
 {
-    static const char *const titles[] = {"requests", "responses", "interim",     "errors",
-                                         "frames",   "KiB asked", "KiB answered"};
+    static const char *const titles[] = {"requests", "responses", "interim", "errors",
+                                         "frames",   "KiB out",   "KiB in"};
     struct analysis_command sum = {0};
     struct report_table *t = report_table_new();
     report_column(t, REPORT_LEFT, "command");
@@ -386,13 +386,13 @@ static int print_directories(const struct analysis *a, FILE *out, enum report_fo
     if (!a->directory_count)
         return 0;
     struct report_table *t = report_table_new();
-    report_column(t, REPORT_LEFT, "directories, most repeats first");
+    report_column(t, REPORT_LEFT, "directories, most repeated");
     for (size_t i = 0; i < sizeof(titles) / sizeof(titles[0]); i++)
         report_column(t, REPORT_RIGHT, titles[i]);
     for (size_t i = 0; i < a->directory_count && i < TOP_DIRECTORIES; i++) {
         const struct analysis_directory *d = &a->directories[i];
         report_row(t);
-        report_cell(t, "%s", text_place(place, d->share, d->path, 44, format));
+        report_cell(t, "%s", text_place(place, d->share, d->path, 28, format));
         report_cell(t, "%s", report_count(n[0], d->listings));
         report_cell(t, "%s", report_count(n[0], d->searches));
         report_cell(t, "%s", report_count(n[0], d->repeats));
@@ -410,7 +410,7 @@ static int print_names(const struct analysis *a, FILE *out, enum report_format f
     if (!a->name_count || !a->name_list[0].repeats)
         return 0;
     struct report_table *t = report_table_new();
-    report_column(t, REPORT_LEFT, "names, most repeats first");
+    report_column(t, REPORT_LEFT, "names, most repeated");
     report_column(t, REPORT_LEFT, "is");
     report_column(t, REPORT_RIGHT, "asked");
     report_column(t, REPORT_RIGHT, "again");
@@ -420,7 +420,7 @@ static int print_names(const struct analysis *a, FILE *out, enum report_format f
         if (!m->repeats)
             break;
         report_row(t);
-        report_cell(t, "%s", text_place(place, m->share, m->path, 56, format));
+        report_cell(t, "%s", text_place(place, m->share, m->path, 44, format));
         report_cell(t, "%s", m->missing ? "missing" : "there");
         report_cell(t, "%s", report_count(n[0], m->asks));
         report_cell(t, "%s", report_count(n[0], m->repeats));

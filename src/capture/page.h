@@ -9,7 +9,7 @@
 #include "capture/difference.h"
 #include "report/report.h"
 
-/* The page of one capture, 100 columns wide at most. 0 or a negative errno. */
+/* The page of one capture, 80 columns wide at most. 0 or a negative errno. */
 int page_print(const struct analysis *a, FILE *out, enum report_format format);
 int page_print_difference(const struct difference *d, FILE *out, enum report_format format);
 

@@ -9,7 +9,7 @@
 #include "capture/text.h"
 
 #define TOP_DIRECTORIES 10
-#define LABEL_WIDTH     12
+#define LABEL_WIDTH     10
 #define NUMBERS         char n[6][REPORT_NUMBER]
 
 /* ---- labels ---- */
@@ -63,13 +63,14 @@ static int print_rows(const struct difference *d, const struct labels *l, FILE *
                       enum report_format format)
 {
     NUMBERS;
+    const char *per_read = format == REPORT_TEXT ? "/READ" : "per READ";
     struct report_table *t = report_table_new();
     report_column(t, REPORT_LEFT, "metric");
     report_column(t, REPORT_RIGHT, l->base);
     report_column(t, REPORT_RIGHT, l->other);
     report_column(t, REPORT_RIGHT, "ratio");
-    report_column(t, REPORT_RIGHT, "per READ");
-    report_column(t, REPORT_RIGHT, "per READ");
+    report_column(t, REPORT_RIGHT, per_read);
+    report_column(t, REPORT_RIGHT, per_read);
     report_column(t, REPORT_RIGHT, "ratio");
     for (size_t i = 0; i < d->row_count; i++) {
         const struct difference_row *r = &d->row[i];
@@ -96,7 +97,7 @@ static void print_names_of(const struct difference *d, bool came, FILE *out,
         if (here > 0 && there <= 0)
             at += (size_t)snprintf(line + at, sizeof(line) - at, "%s%s", at ? ", " : "", r->name);
     }
-    report_field(out, format, came ? "new" : "gone", at ? line : "nothing");
+    text_field(out, format, came ? "new" : "gone", at ? line : "nothing");
 }
 
 static int print_grown(const struct difference *d, const struct labels *l, FILE *out,
@@ -114,7 +115,7 @@ static int print_grown(const struct difference *d, const struct labels *l, FILE 
     for (size_t i = 0; i < d->grown_count && i < TOP_DIRECTORIES; i++) {
         const struct difference_directory *g = &d->grown[i];
         report_row(t);
-        report_cell(t, "%s", text_place(place, g->share, g->path, 56, format));
+        report_cell(t, "%s", text_place(place, g->share, g->path, 44, format));
         report_cell(t, "%s", report_count(n[0], g->base));
         report_cell(t, "%s", report_count(n[0], g->other));
         report_cell(t, "%s", report_ratio(n[0], (double)g->other, (double)g->base));
@@ -130,7 +131,7 @@ static void print_directories_line(const struct difference *d, FILE *out, enum r
              "%s enumerated more often; %s only in the first, %s only in the second",
              report_count(n[0], d->grown_all), report_count(n[1], d->only_base),
              report_count(n[2], d->only_other));
-    report_field(out, format, "directories", line);
+    text_field(out, format, "directories", line);
 }
 
 static void print_verdict(const struct difference *d, FILE *out, enum report_format format)
@@ -152,8 +153,8 @@ int page_print_difference(const struct difference *d, FILE *out, enum report_for
     char name[PAGE_NAME];
     struct labels l;
     make_labels(d, &l);
-    report_field(out, format, "against", text_name(name, d->base->file, 84, format));
-    report_field(out, format, "capture", text_name(name, d->other->file, 84, format));
+    text_field(out, format, "against", text_name(name, d->base->file, 66, format));
+    text_field(out, format, "capture", text_name(name, d->other->file, 66, format));
     int code = print_rows(d, &l, out, format);
     fputc('\n', out);
     print_names_of(d, true, out, format);

@@ -133,7 +133,7 @@ static int print_what_if(const struct whatif *w, FILE *out, enum report_format f
         snprintf(line, sizeof(line), "%s requests of %s operations avoidable by the %s cache",
                  report_count(n[0], r.avoidable[c].requests),
                  report_count(n[1], r.avoidable[c].operations), caches[c]);
-        report_field(out, format, observe_cache_name((enum observe_cache)c), line);
+        text_field(out, format, observe_cache_name((enum observe_cache)c), line);
     }
     return code;
 }

@@ -11,7 +11,8 @@
 
 #include "base/ntstatus.h"
 
-#define PAGE_WIDTH 98 /* of broken lines */
+#define PAGE_WIDTH 80
+#define FIELD_AT   13 /* where the text of a field begins */
 
 /* ---- names ---- */
 
@@ -162,12 +163,19 @@ static void put_markdown(FILE *out, const char *text)
     }
 }
 
+/* A word, with the `%` that belongs to it. */
+static size_t word_length(const char *text)
+{
+    size_t len = strcspn(text, " ");
+    return text[len] && text[len + 1] == '%' ? len + 1 + strcspn(text + len + 1, " ") : len;
+}
+
 static void put_broken(FILE *out, const char *text, size_t indent)
 {
     size_t at = indent;
     while (*text) {
         char word[PAGE_NAME];
-        size_t len = strcspn(text, " ");
+        size_t len = word_length(text);
         snprintf(word, sizeof(word), "%.*s", (int)len, text);
         size_t width = report_width(word);
         if (at > indent && at + 1 + width > PAGE_WIDTH) {
@@ -232,8 +240,20 @@ void text_well(FILE *out, enum report_format format, const char *text)
 {
     if (format == REPORT_HTML)
         fprintf(out, "<p class=\"finding well\"><b>&#10003;</b> <span>%s</span></p>\n", text);
+    else if (format == REPORT_MARKDOWN)
+        fprintf(out, "- %s\n", text);
     else
-        fprintf(out, "%s%s\n", format == REPORT_MARKDOWN ? "- " : "", text);
+        put_broken(out, text, 0);
+}
+
+void text_field(FILE *out, enum report_format format, const char *name, const char *text)
+{
+    if (format != REPORT_TEXT) {
+        report_field(out, format, name, text);
+        return;
+    }
+    fprintf(out, "%-*s", FIELD_AT, name);
+    put_broken(out, text, FIELD_AT);
 }
 
 void text_item(FILE *out, enum report_format format, const char *text)

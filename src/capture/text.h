@@ -28,6 +28,8 @@ void text_heading(FILE *out, enum report_format format, const char *title);
 void text_finding(FILE *out, enum report_format format, const struct finding *f);
 /* What is said in the place of findings. */
 void text_well(FILE *out, enum report_format format, const char *text);
+/* As report_field; in text broken into lines. */
+void text_field(FILE *out, enum report_format format, const char *name, const char *text);
 /* A line of a list, broken where it is long. */
 void text_item(FILE *out, enum report_format format, const char *text);
 /* A table is printed with an empty line before it, and freed. */

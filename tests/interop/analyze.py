@@ -82,8 +82,8 @@ def table(text):
 
 
 def fits(what, text):
-    wide = [line for line in text.splitlines() if len(line) > 100]
-    check(f"{what} fits 100 columns", not wide, wide)
+    wide = [line for line in text.splitlines() if len(line) > 80]
+    check(f"{what} fits 80 columns", not wide, wide)
 
 
 def check_profiles(port, parts, runs, compared):

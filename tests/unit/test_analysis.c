@@ -625,7 +625,7 @@ static void assert_fits(const char *text)
 {
     char *copy = strdup(text), *rest = copy, *line;
     while ((line = strsep(&rest, "\n")))
-        if (report_width(line) > 100)
+        if (report_width(line) > 80)
             fail_msg("%zu columns: %s", report_width(line), line);
     free(copy);
 }
