@@ -116,7 +116,7 @@ struct dissect_counts {
     uint64_t encrypted_by_direction[2]; /* to the server, from the server */
     uint64_t decrypted_messages;        /* records that were opened */
     uint64_t compressed_messages;       /* records; their messages are counted where they were */
-    uint64_t not_inflated;              /* inflated: all but these, and those that were cut */
+    uint64_t not_inflated;              /* of these, those that stayed closed, the cut ones too */
     uint64_t malformed, unmatched_responses, unanswered_requests;
     uint64_t open_bound_reached; /* opens, requests, sessions and shares given up for a bound */
 };

@@ -63,13 +63,10 @@ bool inflate_record(struct conn *c, const struct record *r, struct rd *inout)
     uint32_t len = 0;
 
     d->counts.compressed_messages++;
-    if (r->captured < r->length)
-        return false;
-    if (wire_compression_decode(&in, &header) < 0) {
-        d->counts.malformed++;
-        return false;
-    }
-    if (!(header.chained ? chained : unchained)(d, &header, in, &len)) {
+    bool whole = r->captured >= r->length;
+    bool decoded = whole && wire_compression_decode(&in, &header) == 0;
+    d->counts.malformed += whole && !decoded;
+    if (!decoded || !(header.chained ? chained : unchained)(d, &header, in, &len)) {
         d->counts.not_inflated++;
         return false;
     }
