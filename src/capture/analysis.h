@@ -147,9 +147,10 @@ struct analysis {
     uint64_t messages;               /* SMB2 messages that could be read */
     uint64_t frames;                 /* that complete at least one, or one in an envelope */
     uint64_t last_frame;
-    uint64_t first_ns, last_ns;     /* of the messages */
-    uint64_t pieced_messages;       /* of records with a RECORD_... cause */
-    uint64_t pieced[RECORD_CAUSES]; /* by cause; a message may have several */
+    uint64_t clock_back, clock_back_ns; /* how often the clock went back, and most by how much */
+    uint64_t first_ns, last_ns;         /* of the messages */
+    uint64_t pieced_messages;           /* of records with a RECORD_... cause */
+    uint64_t pieced[RECORD_CAUSES];     /* by cause; a message may have several */
     uint64_t signed_messages, decrypted_messages, cut_messages;
     uint64_t round_trips;
     struct analysis_command command[SMB2_COMMANDS];

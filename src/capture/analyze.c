@@ -9,6 +9,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
+
 #define PROGRESS_EVERY 16384 /* packets */
 
 struct run {
@@ -19,7 +21,7 @@ struct run {
     struct dissector *dissector;
     struct operations *operations;
     struct analysis *analysis;
-    uint64_t packets;
+    uint64_t packets, packet_ns; /* packet_ns: the last one's */
 };
 
 /* ---- from the dissector ---- */
@@ -113,6 +115,20 @@ static void tell_progress(const struct run *r)
     r->options->progress(r->options->user, &p);
 }
 
+/* Captures of several interfaces in one file differ by less. */
+#define BACK_LEAST NS_PER_SEC
+
+static void watch_clock(struct run *r, uint64_t now)
+{
+    struct analysis *a = r->analysis;
+    uint64_t back = now < r->packet_ns ? r->packet_ns - now : 0;
+    r->packet_ns = now;
+    if (back < BACK_LEAST)
+        return;
+    a->clock_back++;
+    a->clock_back_ns = back > a->clock_back_ns ? back : a->clock_back_ns;
+}
+
 static void take_packet(struct run *r, const struct packet *p)
 {
     struct analysis *a = r->analysis;
@@ -121,6 +137,7 @@ static void take_packet(struct run *r, const struct packet *p)
         a->first_packet_ns = p->time_ns;
     if (p->time_ns > a->last_packet_ns)
         a->last_packet_ns = p->time_ns;
+    watch_clock(r, p->time_ns);
     if (segmenter_take(r->segmenter, p, &s) > 0)
         streams_take(r->streams, &s);
     if (++r->packets % PROGRESS_EVERY == 0)

@@ -35,9 +35,15 @@ static void head_file(const struct analysis *a, FILE *out, enum report_format fo
              report_decimal(n[0], analysis_seconds(a), 1),
              report_decimal(n[1], analysis_smb_seconds(a), 1));
     text_field(out, format, "time", line);
-    snprintf(line, sizeof(line), "%s, of which %s complete %s SMB2 messages",
-             report_count(n[0], a->packets), report_count(n[1], a->frames),
-             report_count(n[2], a->messages));
+    size_t at = (size_t)snprintf(line, sizeof(line), "%s, of which %s complete %s SMB2 messages",
+                                 report_count(n[0], a->packets), report_count(n[1], a->frames),
+                                 report_count(n[2], a->messages));
+    if (a->dissected.encrypted_messages)
+        at += (size_t)snprintf(line + at, sizeof(line) - at, " and %s encrypted ones",
+                               report_count(n[0], a->dissected.encrypted_messages));
+    if (a->dissected.not_inflated)
+        snprintf(line + at, sizeof(line) - at, " and %s compressed ones",
+                 report_count(n[0], a->dissected.not_inflated));
     text_field(out, format, "packets", line);
 }
 
@@ -436,6 +442,7 @@ void page_verdict(const struct analysis *a, FILE *out, enum report_format format
     NUMBERS;
     struct finding f[FINDINGS_MAX];
     size_t count = verdict(a, f), faults = 0, unsure = 0;
+    bool blind = false;
     text_heading(out, format, "verdict");
     if (format == REPORT_MARKDOWN)
         fputc('\n', out);
@@ -443,14 +450,13 @@ void page_verdict(const struct analysis *a, FILE *out, enum report_format format
         text_finding(out, format, &f[i]);
         faults += f[i].severity == SEVERITY_FAULT;
         unsure += f[i].severity == SEVERITY_UNSURE;
+        blind |= strcmp(f[i].name, "nothing-asked") == 0;
     }
     char line[200];
     snprintf(line, sizeof(line),
              "all is well%s: no sign in %s messages of a cache that does not work",
              unsure ? ", as far as can be seen" : "", report_count(n[0], a->messages));
-    if (!a->messages)
-        text_well(out, format, "nothing can be said of the client's caches");
-    else if (!faults)
+    if (!faults && !blind)
         text_well(out, format, line);
 }
 

@@ -268,6 +268,44 @@ static void tell_nothing(const struct analysis *a, struct finding *f)
         REMEDY(f, "capture TCP port 445 on the client; SMB over QUIC and RDMA cannot be seen");
 }
 
+/* Something could be read, but nothing that a cache of files or directories could have to do with.
+ */
+static struct measure nothing_asked(const struct analysis *a)
+{
+    bool any = a->messages || a->dissected.encrypted_messages || a->dissected.compressed_messages;
+    bool asked = a->leases.opens || a->names.missing || a->names.stats || a->enumerations.count;
+    return (struct measure){any && !asked, 0};
+}
+
+static void tell_nothing_asked(const struct analysis *a, struct finding *f)
+{
+    NUMBERS;
+    TEXT(f,
+         "nothing can be said of the client's caches: no question for a file or directory is in "
+         "the %s messages that could be read",
+         report_count(n[0], a->messages));
+    REMEDY(f, "capture while the slow program runs, from before it starts");
+}
+
+static struct measure clock_wrong(const struct analysis *a)
+{
+    bool stands = a->packets > 1 && a->first_packet_ns == a->last_packet_ns;
+    return (struct measure){a->clock_back + stands, 0};
+}
+
+static void tell_clock_wrong(const struct analysis *a, struct finding *f)
+{
+    NUMBERS;
+    if (!a->clock_back)
+        TEXT(f, "all packets have the same time: nothing that takes time can be judged");
+    else
+        TEXT(f, "the clock went back %s time%s, by %s s at most: times around that are wrong",
+             report_count(n[0], a->clock_back), a->clock_back == 1 ? "" : "s",
+             seconds(n[1], a->clock_back_ns));
+    REMEDY(f, "keep the clock from being set while capturing; `reordercap` puts the packets of a "
+              "merged file in order");
+}
+
 static struct measure encrypted(const struct analysis *a)
 {
     uint64_t n = a->dissected.encrypted_messages;
@@ -288,14 +326,13 @@ static void tell_encrypted(const struct analysis *a, struct finding *f)
 
 static struct measure compressed(const struct analysis *a)
 {
-    return (struct measure){a->dissected.compressed_messages,
-                            a->dissected.compressed_messages + a->messages};
+    return (struct measure){a->dissected.not_inflated, a->dissected.not_inflated + a->messages};
 }
 
 static void tell_compressed(const struct analysis *a, struct finding *f)
 {
     NUMBERS;
-    TEXT(f, "compressed: %s messages were counted but not looked into",
+    TEXT(f, "compressed: %s messages could not be inflated: counted but not looked into",
          report_count(n[0], f->count));
     REMEDY(f, "Set-SmbClientConfiguration -DisableCompression while capturing");
 }
@@ -402,6 +439,8 @@ static const struct rule rules[] = {
     {"directory-leases-unused", SEVERITY_NOTE, 20, 25, 0, directory_leases_unused,
      tell_directory_leases_unused},
     {"smb1", SEVERITY_NOTE, 20, 0, 0, smb1, tell_smb1},
+    {"nothing-asked", SEVERITY_UNSURE, 1, 0, 0, nothing_asked, tell_nothing_asked},
+    {"clock", SEVERITY_UNSURE, 1, 0, 0, clock_wrong, tell_clock_wrong},
     {"encrypted", SEVERITY_UNSURE, 1, 0, 0, encrypted, tell_encrypted},
     {"compressed", SEVERITY_UNSURE, 1, 0, 0, compressed, tell_compressed},
     {"packets-missing", SEVERITY_UNSURE, 1, 0, 0, gaps, tell_gaps},

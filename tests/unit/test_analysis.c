@@ -389,6 +389,8 @@ static void work(struct made *m, bool caching)
         close_open(&m->hand, o);
     }
     m->analysis->packets = m->frame;
+    m->analysis->first_packet_ns = m->analysis->first_ns;
+    m->analysis->last_packet_ns = m->analysis->last_ns;
 }
 
 static void all_is_well_where_the_cache_works(void **state)
@@ -484,11 +486,28 @@ static void what_the_capture_does_not_show_is_told(void **state)
     a->streams.gaps = 1;
     a->streams.truncated_frames = 2;
     a->dissected.encrypted_messages = 3;
-    a->dissected.compressed_messages = 4;
+    a->dissected.compressed_messages = 5;
+    a->dissected.not_inflated = 4;
     a->cut_off = true;
     assert_int_equal(verdict(a, f), 5);
     for (size_t i = 0; i < 5; i++)
         assert_int_equal(f[i].severity, SEVERITY_UNSURE);
+    assert_non_null(strstr(find(a, "compressed")->text, "4 messages could not be inflated"));
+    a->dissected.not_inflated = 0;
+    assert_null(find(a, "compressed"));
+}
+
+static void a_clock_that_goes_back_or_stands_is_told(void **state)
+{
+    struct analysis *a = ((struct made *)*state)->analysis;
+    work(*state, true);
+    analysis_finish(a);
+    assert_null(find(a, "clock"));
+    a->clock_back = 2, a->clock_back_ns = 3600 * NS_PER_SEC;
+    assert_non_null(strstr(find(a, "clock")->text, "went back 2 times, by 3,600.0 s at most"));
+    a->clock_back = 0;
+    a->last_packet_ns = a->first_packet_ns;
+    assert_non_null(strstr(find(a, "clock")->text, "all packets have the same time"));
 }
 
 static void no_smb_names_the_ports(void **state)
@@ -630,6 +649,17 @@ static void assert_fits(const char *text)
     free(copy);
 }
 
+static void nothing_is_said_where_nothing_was_asked(void **state)
+{
+    struct analysis *a = ((struct made *)*state)->analysis;
+    analysis_message(a, &(struct message){.command = SMB2_NEGOTIATE, .bytes = 100, .time_ns = 5});
+    analysis_finish(a);
+    assert_non_null(find(a, "nothing-asked"));
+    char *text = printed(print_text, a);
+    assert_null(strstr(text, "all is well"));
+    free(text);
+}
+
 /* Hostile names: escapes, the direction of writing, markup, broken bytes, length. */
 static void hostile_names_move_nothing(void **state)
 {
@@ -755,6 +785,8 @@ int main(void)
         TEST(repeats_that_weigh_little_are_no_fault),
         TEST(leases_offered_and_churn_are_told),
         TEST(what_the_capture_does_not_show_is_told),
+        TEST(a_clock_that_goes_back_or_stands_is_told),
+        TEST(nothing_is_said_where_nothing_was_asked),
         TEST(no_smb_names_the_ports),
         TEST(two_captures_have_ratios_and_a_verdict),
         TEST(more_work_is_no_fault),
