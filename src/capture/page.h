@@ -18,9 +18,10 @@ void page_head(const struct analysis *a, FILE *out, enum report_format format);
 int page_tables(const struct analysis *a, FILE *out, enum report_format format);
 void page_verdict(const struct analysis *a, FILE *out, enum report_format format);
 
-/* The commands of one capture, a row each; `head` prints the names of the columns first. */
+/* The commands of one capture, or the ratios to another, a row each; `head` prints the names of the
+ * columns first. */
 void page_csv(const struct analysis *a, FILE *out, bool head);
-void page_csv_difference(const struct difference *d, FILE *out);
+void page_csv_difference(const struct difference *d, FILE *out, bool head);
 
 /* One member of "captures". NULL: out of memory, as for the others here. */
 json_t *page_json(const struct analysis *a);

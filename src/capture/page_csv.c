@@ -60,11 +60,16 @@ void page_csv(const struct analysis *a, FILE *out, bool head)
             put_command(out, file, wire_command_name(c), &a->command[c]);
 }
 
-void page_csv_difference(const struct difference *d, FILE *out)
+void page_csv_difference(const struct difference *d, FILE *out, bool head)
 {
-    fputs("metric,against,capture,ratio,against_per_read,capture_per_read\r\n", out);
+    char file[PAGE_NAME];
+    page_name(file, d->other->file, PAGE_NAME);
+    if (head)
+        fputs("file,metric,against,capture,ratio,against_per_read,capture_per_read\r\n", out);
     for (size_t i = 0; i < d->row_count; i++) {
         const struct difference_row *r = &d->row[i];
+        put(out, file);
+        fputc(',', out);
         put(out, r->name);
         put_number(out, r->base);
         put_number(out, r->other);

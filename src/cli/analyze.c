@@ -22,27 +22,27 @@
 #include "cli/cli.h"
 
 static const char help[] =
-    "larder analyze slow.pcapng --against good.pcapng\n\n"
-    "Reads captures of any SMB 2 or 3 client (pcap, pcapng, gzip, - for standard input) and\n"
-    "says which commands, which directories and which names were asked for again and again,\n"
-    "whether the client's caches work, and what to do.\n\n"
-    "      --against FILE   a second capture beside it: ratios, what grew, what is new\n"
-    "      --port N         the servers' port, in place of 445 and 139; repeatable\n"
-    "      --any-port       every TCP connection that looks like SMB\n"
-    "      --keys FILE      session keys, a line each: SESSIONID,SESSIONKEY[,S2C[,C2S]] in hex,\n"
-    "                       as Wireshark's smb2_seskey_list has them\n"
-    "      --live IF        listen to an interface in place of reading a file,\n"
-    "      --seconds N      for so long (10)\n"
-    "      --what-if PROFILE[:Setting=value,...]  what a client like 23h2, 25h2, larder or off\n"
-    "                       would have asked; repeatable\n"
-    "      --sweep SETTING  how much of a cache is worth having: its hits by its lifetime or\n"
-    "                       bound, such as DirectoryCacheEntriesMax; repeatable\n"
-    "      --json           everything, as one JSON object\n"
-    "      --csv            the table of commands; with --against, of ratios\n"
-    "      --markdown       the page, ready for a bug report\n"
-    "      --html OUT       with charts, as one page of HTML in the file OUT, too\n\n"
-    "Several files are several captures. A capture on the client shows most; on Windows:\n"
-    "  pktmon start --capture --pkt-size 0 -f t.etl; pktmon stop; pktmon etl2pcap t.etl\n"
+    "larder analyze slow.pcapng --against good.pcapng\n"
+    "\n"
+    "Reads captures of any SMB 2 or 3 client (pcap, pcapng, gzip, - for stdin): what\n"
+    "was asked for again and again, whether the client's caches work, what to do.\n"
+    "\n"
+    "--against FILE   a second capture beside it: ratios, what grew, what is new\n"
+    "--what-if PROFILE[:Setting=value,...]  what 23h2, 25h2, larder or off would have\n"
+    "                 asked; repeatable\n"
+    "--sweep SETTING  how much of a cache is worth having, by its lifetime or bound,\n"
+    "                 such as DirectoryCacheEntriesMax; repeatable\n"
+    "--port N         the server's port, in place of 445 and 139; repeatable\n"
+    "--any-port       every TCP connection that looks like SMB\n"
+    "--keys FILE      session keys, a line each, as in Wireshark's smb2_seskey_list:\n"
+    "                 SESSIONID,SESSIONKEY[,S2C[,C2S]] in hex\n"
+    "--live IF, --seconds N   listen to an interface for so long (10), no file\n"
+    "--json, --csv    everything; the table of commands, or of ratios\n"
+    "--markdown       the page, ready for a bug report\n"
+    "--html OUT       with charts, as one page of HTML in the file OUT, too\n"
+    "\n"
+    "Several files are several captures. One made on the client shows most; Windows:\n"
+    "pktmon start --capture --pkt-size 0 -f t.etl; pktmon stop; pktmon etl2pcap t.etl\n"
     "Exit: 0 done, 1 a capture of which nothing can be said, 2 usage.\n";
 
 #define PORTS_MAX    16
@@ -192,10 +192,13 @@ static bool is_file(const char *path, const struct stat *is)
     return path && stat(path, &st) == 0 && st.st_dev == is->st_dev && st.st_ino == is->st_ino;
 }
 
-/* The page must not take the place of what it is made from. */
+/* The page must not take the place of what it is made from; that goes to standard output too, so it
+ * needs a name. */
 static int check_html(const struct request *r, int files, char **file)
 {
     struct stat html;
+    if (r->html && (!*r->html || strcmp(r->html, "-") == 0))
+        return cli_usage("analyze", "--html takes the name of a file");
     if (!r->html || stat(r->html, &html) < 0)
         return EXIT_DONE;
     bool same = is_file(r->against, &html) || is_file(r->keys_path, &html);
@@ -374,6 +377,12 @@ static void read_all(struct request *r, int files, char **file)
 
 /* ---- printing ---- */
 
+/* A capture of which nothing can be said is laid beside none. */
+static bool comparable(const struct request *r, size_t capture)
+{
+    return r->base && says_something(r->base) && says_something(r->captures[capture].analysis);
+}
+
 static int print_pages(const struct request *r, enum report_format format)
 {
     const char *between = format == REPORT_MARKDOWN ? "\n---\n\n" : "\n\n";
@@ -397,6 +406,8 @@ static int print_differences(const struct request *r, enum report_format format)
 {
     int code = 0;
     for (size_t i = 0; i < r->count && code == 0; i++) {
+        if (!comparable(r, i))
+            continue;
         struct difference *d = difference_new(r->base, r->captures[i].analysis);
         if (!d)
             return -ENOMEM;
@@ -409,14 +420,20 @@ static int print_differences(const struct request *r, enum report_format format)
 
 static int print_csv(const struct request *r)
 {
+    bool head = true;
     for (size_t i = 0; i < r->count; i++) {
-        struct difference *d = r->base ? difference_new(r->base, r->captures[i].analysis) : NULL;
-        if (r->base && !d)
+        if (!r->against) {
+            page_csv(r->captures[i].analysis, stdout, head);
+            head = false;
+            continue;
+        }
+        if (!comparable(r, i))
+            continue;
+        struct difference *d = difference_new(r->base, r->captures[i].analysis);
+        if (!d)
             return -ENOMEM;
-        if (d)
-            page_csv_difference(d, stdout);
-        else
-            page_csv(r->captures[i].analysis, stdout, i == 0);
+        page_csv_difference(d, stdout, head);
+        head = false;
         difference_free(d);
     }
     return 0;
@@ -442,8 +459,9 @@ static int print_json(const struct request *r)
     }
     if (r->base)
         add_capture(captures, verdicts, r->base);
-    for (size_t i = 0; r->base && i < r->count; i++) {
-        struct difference *d = difference_new(r->base, r->captures[i].analysis);
+    for (size_t i = 0; i < r->count; i++) {
+        struct difference *d =
+            comparable(r, i) ? difference_new(r->base, r->captures[i].analysis) : NULL;
         if (!d)
             continue;
         json_t *findings = page_json_difference_verdict(d);
@@ -458,13 +476,14 @@ static int print_json(const struct request *r)
     int code = all ? json_dumpf(all, stdout, JSON_INDENT(1)) : -ENOMEM;
     putchar('\n');
     json_decref(all);
-    return code < 0 ? -ENOMEM : 0;
+    return code == 0 ? 0 : ferror(stdout) ? -EIO : -ENOMEM;
 }
 
 static int print_all(const struct request *r)
 {
     enum report_format format = r->format == FORMAT_MARKDOWN ? REPORT_MARKDOWN : REPORT_TEXT;
     int code;
+    errno = 0;
     if (r->format == FORMAT_JSON)
         code = print_json(r);
     else if (r->format == FORMAT_CSV)
@@ -476,7 +495,7 @@ static int print_all(const struct request *r)
     }
     if (code == 0 && fflush(stdout) != 0)
         code = -errno;
-    return code;
+    return code == -EIO && errno ? -errno : code; /* why it was not written */
 }
 
 /* Nothing, where nothing can be said, which has been told. */
@@ -484,13 +503,14 @@ static int write_html(const struct request *r)
 {
     struct error err = {0};
     size_t count = 0;
+    const struct analysis *base = r->base && says_something(r->base) ? r->base : NULL;
     struct html_capture *c = calloc(r->count + 1, sizeof(*c));
     if (!c)
         return cli_fail("analyze", "out of memory");
     for (size_t i = 0; i < r->count; i++)
         if (says_something(r->captures[i].analysis))
             c[count++] = (struct html_capture){r->captures[i].analysis, r->captures[i].questions};
-    int code = count ? html_write(c, count, r->base, r->html, &err) : 0;
+    int code = count ? html_write(c, count, base, r->html, &err) : 0;
     free(c);
     return code < 0 ? cli_fail("analyze", "%s", err.text) : EXIT_DONE;
 }
@@ -516,7 +536,7 @@ int cmd_analyze(int argc, char **argv)
         read_all(&r, argc - optind, argv + optind);
         int printed = print_all(&r);
         if (printed < 0)
-            code = cli_fail("analyze", "stdout: %s", strerror(-printed));
+            code = cli_fail("analyze", "standard output: %s", strerror(-printed));
         else if (r.html)
             code = write_html(&r);
         if (code == EXIT_DONE && r.failed)

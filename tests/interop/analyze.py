@@ -203,10 +203,25 @@ def check_refusals(port, part, work):
     refused("standard input twice", 2, "-", "-", says="once")
     refused("--seconds alone", 2, "--seconds", "3", part, says="--live")
     refused("a missing key file", 1, "--keys", f"{work}/nowhere", part, says="nowhere")
+    refused("--html to standard output", 2, "--html", "-", part, says="name of a file")
+    refused("--html without a name", 2, "--html", "", part, says="name of a file")
+    for flags in ([], ["--json"], ["--csv"], ["--markdown"]):
+        with open("/dev/full", "w") as full:
+            run = subprocess.run([LARDER, "analyze", "--port", port, *flags, part], stdout=full, stderr=subprocess.PIPE, text=True)
+        check(f"a full disk is named {flags}", run.returncode == 1 and "No space left" in run.stderr, run.stderr)
+    with open(f"{work}/none.pcap", "wb") as f:
+        f.write(open(part, "rb").read(24))
+    for flags in ([], ["--csv"], ["--json"]):
+        run = analyze("--port", port, *flags, part, "--against", f"{work}/none.pcap")
+        check(f"a capture without SMB is laid beside nothing {flags}", run.returncode == 1 and run.stderr.count("\n") == 1
+              and "gone" not in run.stdout and "metric" not in run.stdout and "grown" not in run.stdout.replace("grown_", ""), run.stdout[-500:])
+    rows = list(csv.DictReader(io.StringIO(analyze("--port", port, "--csv", part, part, "--against", part).stdout)))
+    check("--csv --against of two captures: one header, the file in each row", rows and {row["file"] for row in rows} == {part}
+          and [row["metric"] for row in rows].count("SMB2 messages") == 2, rows)
     run = analyze("--help")
     lines = run.stdout.splitlines()
-    check("--help fits a screen and leads with an example", run.returncode == 0 and len(lines) <= 30 and lines[0].startswith("larder analyze ")
-          and max(map(len, lines)) <= 100, lines)
+    check("--help fits a screen and leads with an example", run.returncode == 0 and len(lines) <= 23 and lines[0].startswith("larder analyze ")
+          and max(map(len, lines)) <= 80, lines)
 
 
 def check_hostile(samba, work):
