@@ -151,6 +151,7 @@ struct analysis {
     uint64_t first_ns, last_ns;         /* of the messages */
     uint64_t pieced_messages;           /* of records with a RECORD_... cause */
     uint64_t pieced[RECORD_CAUSES];     /* by cause; a message may have several */
+    uint64_t behind_messages;           /* that came after one of those, in its direction */
     uint64_t signed_messages, decrypted_messages, cut_messages;
     uint64_t round_trips;
     struct analysis_command command[SMB2_COMMANDS];

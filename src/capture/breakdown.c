@@ -74,7 +74,8 @@ void breakdown_message(struct analysis *a, const struct message *m)
     a->signed_messages += m->is_signed;
     a->decrypted_messages += m->decrypted;
     a->cut_messages += m->cut;
-    a->pieced_messages += m->causes != 0;
+    a->pieced_messages += (m->causes & ~(unsigned)RECORD_BEHIND) != 0;
+    a->behind_messages += (m->causes & RECORD_BEHIND) != 0;
     for (unsigned i = 0; i < RECORD_CAUSES; i++)
         a->pieced[i] += m->causes >> i & 1;
     if (m->response) {

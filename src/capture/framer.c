@@ -9,7 +9,8 @@
  * that framing which went wrong unnoticed is found out at the next record.
  *
  * `causes` follows a reader that takes segments one by one: whatever makes it lose its place is
- * remembered until a record begins where a segment begins, for there it finds it again.
+ * remembered until a record begins where a segment begins, for there it can find it again. It need
+ * not: it may have taken the bytes in between for the header of a long record.
  */
 #include "capture/framer.h"
 
@@ -134,9 +135,9 @@ static bool in_record(const struct framer *f)
 
 static void begin_segment(struct framer *f, const uint8_t *data, const struct origin *o)
 {
-    f->segment = o->causes & RECORD_OVERLAP ? NULL : data;
+    f->segment = o->late || o->causes & RECORD_OVERLAP ? NULL : data;
     f->causes |= o->causes & RECORD_OVERLAP;
-    if (in_record(f))
+    if (o->late || in_record(f))
         f->causes |= (o->causes | f->before) & RECORD_OUT_OF_ORDER;
     f->before = o->causes;
 }
@@ -155,9 +156,15 @@ static void begin_body(struct framer *f, uint32_t length)
     f->got = f->captured = 0;
 }
 
+static unsigned causes_of(struct framer *f)
+{
+    f->lost |= f->causes != 0;
+    return f->causes ? f->causes : f->lost ? RECORD_BEHIND : 0;
+}
+
 static void deliver(struct framer *f)
 {
-    const struct framed r = {f->body, f->captured, f->length, f->last, f->first, f->causes};
+    const struct framed r = {f->body, f->captured, f->length, f->last, f->first, causes_of(f)};
     f->give(f->user, &r);
     release(f);
     expect_header(f);
@@ -286,7 +293,7 @@ static size_t take_header(struct framer *f, const uint8_t *data, size_t n, const
         uint32_t length = n >= 8 ? record_length(f, data) : 0;
         if (length && n - HEADER >= length) {
             note_length(f, length);
-            const struct framed r = {data + HEADER, length, length, *o, *o, f->causes};
+            const struct framed r = {data + HEADER, length, length, *o, *o, causes_of(f)};
             f->give(f->user, &r);
             return HEADER + length;
         }

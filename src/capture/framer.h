@@ -27,6 +27,7 @@ struct stream_memory {
 struct origin {
     uint64_t frame, time_ns;
     unsigned causes; /* RECORD_OUT_OF_ORDER, RECORD_OVERLAP: of the segment */
+    bool late;       /* what follows it had come before */
 };
 
 /* A record, `data` borrowed until the callback returns; see struct record in stream.h. */
@@ -57,9 +58,10 @@ struct framer {
     uint8_t *body; /* grows with what came */
     size_t size;
     struct origin first, last;
-    const uint8_t *segment;         /* its first byte; NULL where that had come before */
+    const uint8_t *segment;         /* its first byte; NULL: late, or it had come before */
     unsigned causes;                /* why the place in the stream may be lost to others */
     unsigned before;                /* the last segment's */
+    bool lost;                      /* there has been a record with causes */
     uint64_t window, window_before; /* SCAN: the last 8 bytes, and the 8 before */
     uint32_t scanned;
     struct origin trail[FRAMER_WINDOW]; /* SCAN: where the last bytes before this call came from */

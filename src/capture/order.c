@@ -170,7 +170,7 @@ static void drain(struct order *o)
         struct run r = {p->at, p->data, p->length, p->captured, p->origin};
         if (late || p->late)
             r.origin.causes |= RECORD_OUT_OF_ORDER;
-        late = p->late;
+        r.origin.late = late = p->late;
         pass(o, &r);
         drop(o, p);
     }
@@ -225,7 +225,7 @@ void order_take(struct order *o, const struct segment *s)
     if (!near(o, s))
         return;
     struct run r = {
-        position(o, s->seq), s->payload, s->length, s->captured, {s->frame, s->time_ns, 0}};
+        position(o, s->seq), s->payload, s->length, s->captured, {s->frame, s->time_ns, 0, false}};
     if (r.at < o->at) {
         uint64_t over = o->at - r.at;
         advance_twice(o, &r, over < r.length ? (uint32_t)over : r.length);

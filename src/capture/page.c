@@ -137,6 +137,11 @@ static void head_pieced(const struct analysis *a, FILE *out, enum report_format 
             snprintf(line, sizeof(line), "%s %s", report_count(n[0], a->pieced[i]), causes[i]);
             text_field(out, format, "", line);
         }
+    if (a->behind_messages) {
+        snprintf(line, sizeof(line), "%s behind those, lost where Wireshark has lost its place",
+                 report_count(n[0], a->behind_messages));
+        text_field(out, format, "", line);
+    }
 }
 
 void page_head(const struct analysis *a, FILE *out, enum report_format format)

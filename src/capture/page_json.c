@@ -278,6 +278,7 @@ static json_t *reassembly_json(const struct analysis *a)
     set_number(o, "messages", a->pieced_messages);
     for (unsigned i = 0; i < RECORD_CAUSES; i++)
         set_number(o, causes[i], a->pieced[i]);
+    set_number(o, "behind", a->behind_messages);
     return o;
 }
 

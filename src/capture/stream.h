@@ -27,7 +27,8 @@ struct flow {
 /*
  * Why a record takes more than looking at each segment for itself, so that other readers may lack
  * its messages. What sets one of these loses the place where records begin; it is said of the
- * record that it happened in and of all that follow, up to one that begins a segment.
+ * record that it happened in and of all that follow, up to one that begins a segment. A late
+ * segment is in question as a whole.
  */
 enum {
     RECORD_SPLIT_HEADER = 1, /* a NetBIOS header over two segments */
@@ -36,6 +37,7 @@ enum {
     RECORD_HOLE = 8,         /* bytes that were lost in the middle of a record */
     RECORD_FOUND_AGAIN = 16, /* behind a hole or a beginning that hides where a record begins */
     RECORD_LONG = 32,        /* over 17 bits of length, on another port than 445 */
+    RECORD_BEHIND = 64,      /* none of these, but one went before it in its direction */
 };
 enum { RECORD_CAUSES = 6 };
 

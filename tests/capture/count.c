@@ -38,7 +38,7 @@ static void on_message(void *user, const struct message *m)
     count(&run.commands[m->command], m);
     count(&run.all, m);
     run.cut += m->cut;
-    run.pieced += m->causes != 0;
+    run.pieced += (m->causes & ~(unsigned)RECORD_BEHIND) != 0;
 }
 
 static void on_exchange(void *user, const struct exchange *x)

@@ -49,7 +49,7 @@ static const struct situation situations[] = {
      {{0, 106}, {106, 208}, {208, 416}},
      {0, RECORD_SPLIT_HEADER},
      0},
-    {"records swapped whole", {{104, 208}, {0, 104}, {208, 416}}, {0}, 1},
+    {"records swapped whole", {{104, 208}, {0, 104}, {208, 416}}, {RECORD_OUT_OF_ORDER}, 1},
     {"the halves of a record swapped", {{50, 104}, {0, 50}, {104, 416}}, {RECORD_OUT_OF_ORDER}, 1},
     {"a late first half, with a record behind the second",
      {{50, 208}, {0, 50}, {208, 416}},
@@ -57,7 +57,7 @@ static const struct situation situations[] = {
      1},
     {"the last first",
      {{300, 416}, {150, 300}, {0, 150}},
-     {0, RECORD_OUT_OF_ORDER, RECORD_OUT_OF_ORDER, RECORD_OUT_OF_ORDER},
+     {RECORD_OUT_OF_ORDER, RECORD_OUT_OF_ORDER, RECORD_OUT_OF_ORDER, RECORD_OUT_OF_ORDER},
      2},
     {"a copy of a segment", {{0, 104}, {0, 104}, {104, 416}}, {0}, 0},
     {"a half, then all of it", {{0, 50}, {0, 104}, {104, 416}}, {RECORD_OVERLAP}, 0},
@@ -81,6 +81,7 @@ static const struct situation situations[] = {
 struct bed {
     struct streams *streams;
     unsigned causes[RECORDS];
+    bool behind[RECORDS];
     uint64_t frame;
     uint16_t port;
 };
@@ -89,7 +90,8 @@ static void on_record(void *user, struct flow *flow, const struct record *r)
 {
     struct bed *b = user;
     assert_true(r->captured > 20 && r->data[20] < RECORDS);
-    b->causes[r->data[20]] = r->causes;
+    b->causes[r->data[20]] = r->causes & ~(unsigned)RECORD_BEHIND;
+    b->behind[r->data[20]] = r->causes & RECORD_BEHIND;
 }
 
 static void on_closed(void *user, struct flow *flow)
@@ -151,9 +153,14 @@ static void records_know_why_they_take_more_than_one_segment_at_a_time(void **st
             segment(&b, FIRST_SEQ + p->from, stream + p->from, (uint32_t)(p->to - p->from),
                     TCP_ACK);
         struct stream_counts counts = finish(&b);
-        for (int r = 0; r < RECORDS; r++)
+        bool lost = false;
+        for (int r = 0; r < RECORDS; r++) {
             if (b.causes[r] != s->causes[r])
                 fail_msg("%s: record %d: %#x, not %#x", s->what, r, b.causes[r], s->causes[r]);
+            if (b.behind[r] != (lost && !s->causes[r]))
+                fail_msg("%s: record %d: whether it is behind one", s->what, r);
+            lost |= s->causes[r] && s->causes[r] != LOST;
+        }
         if (counts.late_segments != s->late)
             fail_msg("%s: %u late segments", s->what, (unsigned)counts.late_segments);
     }
