@@ -7,7 +7,7 @@ packages="gcc meson ninja-build pkg-config libc6-dev
  zlib1g-dev libpcap-dev
  clang libclang-rt-14-dev
  samba samba-vfs-modules smbclient tshark python3 iproute2 dpkg-dev"
-optional="chromium"
+optional="chromium debootstrap"
 
 lacking() {
     for p in "$@"; do

@@ -8,6 +8,7 @@
 # Keys: user (larder), password (Passw0rd), port (a free one), protocol_min (SMB2_02), protocol_max
 # (SMB3_11), signing (default, mandatory, ...), loglevel (1); every other key goes into [global] as it
 # is ("server smb encrypt=required"), keys with `share:` before them into [share] ("share:guest ok=yes").
+# With SMBD_ROOT the smbd of that root is run (newer-samba.sh), in which DIR is mounted under its own name.
 # The share is DIR/share; everything in it belongs to the user, who is the share's `force user`. As
 # root a missing unix user is made; without root the user is the one that runs this.
 set -eu
@@ -36,6 +37,17 @@ listens() {
 
 # Debian has smbd in sbin, which is not in every PATH.
 program() { PATH="$PATH:/usr/sbin:/sbin" command -v "$1" || die "$1 is not installed"; }
+
+root=${SMBD_ROOT:-}
+in_root() { if [ -n "$root" ]; then chroot "$root" "$@"; else "$@"; fi; }
+
+# The same files under the same names, and the same users, in the root as outside.
+enter_root() {
+    mkdir -p "$root$1"
+    mountpoint -q "$root$1" || mount --bind "$1" "$root$1"
+    mountpoint -q "$root/proc" || mount -t proc proc "$root/proc"
+    cp /etc/passwd /etc/group "$root/etc/"
+}
 
 write_config() {
     local d=$1
@@ -95,8 +107,11 @@ start() {
     done
     [ -n "$port" ] || port=$(free_port)
     local smbd pdbedit
-    smbd=$(program smbd)
-    pdbedit=$(program pdbedit)
+    smbd=smbd pdbedit=pdbedit
+    if [ -z "$root" ]; then
+        smbd=$(program smbd)
+        pdbedit=$(program pdbedit)
+    fi
 
     mkdir -p "$d"
     d=$(cd "$d" && pwd)
@@ -109,11 +124,17 @@ start() {
     fi
     write_config "$d" >"$d/smb.conf"
     [ "$(id -u)" != 0 ] || chown -R "$user" "$d/share"
+    if [ -n "$root" ]; then
+        enter_root "$d"
+        echo "$root" >"$d/smbd.root"
+    fi
     printf '%s\n%s\n' "$password" "$password" |
-        "$pdbedit" -s "$d/smb.conf" -a -t -u "$user" >"$d/log/pdbedit" 2>&1 ||
+        in_root "$pdbedit" -s "$d/smb.conf" -a -t -u "$user" >"$d/log/pdbedit" 2>&1 ||
         { cat "$d/log/pdbedit" >&2; die "cannot add the user $user to Samba"; }
 
-    setsid "$smbd" -F --no-process-group -s "$d/smb.conf" -l "$d/log" \
+    local -a start=("$smbd")
+    [ -z "$root" ] || start=(chroot "$root" "$smbd")
+    setsid "${start[@]}" -F --no-process-group -s "$d/smb.conf" -l "$d/log" \
         </dev/null >"$d/log/out" 2>&1 &
     local pid=$!
     echo "$pid" >"$d/smbd.pid"
@@ -152,6 +173,10 @@ stop() {
     # shellcheck disable=SC2086
     [ -z "$pids" ] || kill -KILL $pids 2>/dev/null || true
     rm -f "$d/smbd.pid"
+    if [ -f "$d/smbd.root" ]; then
+        umount "$(cat "$d/smbd.root")$d" 2>/dev/null || true
+        rm -f "$d/smbd.root"
+    fi
 }
 
 case ${1:-} in
