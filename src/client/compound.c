@@ -1,10 +1,11 @@
 /*
- * Compounds: one to four requests that leave in one frame (3.2.4.1.4).
+ * Compounds: one to five requests that leave in one frame (3.2.4.1.4).
  *
  * A single request is a compound of one. Elements after the first are related: the server runs them
  * in order, and a FileId of all ones means the open of the CREATE before. Each element has its own
  * MessageId, signature and reply. Building needs no lock; compound_submit takes the credits, gives
  * out the MessageIds and registers the requests in one step under conn->lock, then signs and sends.
+ * The data of a WRITE is signed and sent from where its caller has it.
  *
  * A compound that is freed with replies missing is abandoned, not destroyed: it stays registered,
  * and the receive thread ends it when its last reply has come. Whoever ends it looks whether a
@@ -99,7 +100,18 @@ struct wr *compound_add(struct compound *m, uint16_t command, uint32_t payload)
     return &m->w;
 }
 
+void compound_tail(struct compound *m, const void *data, size_t len)
+{
+    m->tail = rd_init(data, len);
+}
+
 /* ---- sending ---- */
+
+/* The tail of element `i`, which only the last one can have. */
+static struct rd tail_of(const struct compound *m, unsigned i)
+{
+    return i + 1 == m->count ? m->tail : rd_init(NULL, 0);
+}
 
 /* Caller holds conn->lock and has the credits. */
 static int register_requests(struct compound *m, uint32_t charge)
@@ -139,13 +151,14 @@ static int finish_bytes(struct compound *m, const struct secure_signer *signer)
         struct wr header = wr_init(m->buf + q->offset, WIRE_HEADER_SIZE);
         wire_header_encode(&header, &q->header);
         if (q->header.flags & SMB2_FLAGS_SIGNED) {
-            int r = secure_sign(signer, m->buf + q->offset, q->len);
+            struct rd tail = tail_of(m, i);
+            int r = secure_sign_parts(signer, m->buf + q->offset, q->len, tail.base, tail.len);
             if (r < 0)
                 return r;
         }
     }
     struct wr length = wr_init(m->buf, WIRE_FRAME_HEADER);
-    wr_be32(&length, (uint32_t)(m->w.pos - WIRE_FRAME_HEADER));
+    wr_be32(&length, (uint32_t)(m->w.pos - WIRE_FRAME_HEADER + m->tail.len));
     return 0;
 }
 
@@ -208,10 +221,11 @@ static int submit(struct compound *m, uint64_t deadline, bool locked, struct err
         return error_set(err, why.code, 0, "%s", why.text);
     }
     for (unsigned i = 0; i < m->count; i++)
-        observe_request(c->observe, m->request[i].header.command, m->request[i].len);
+        observe_request(c->observe, m->request[i].header.command,
+                        m->request[i].len + tail_of(m, i).len);
     if (!locked)
         pthread_mutex_lock(&c->send_lock);
-    r = conn_send_frame(c, m->buf, m->w.pos, send_deadline(c, deadline, locked));
+    r = conn_send_frame(c, rd_init(m->buf, m->w.pos), m->tail, send_deadline(c, deadline, locked));
     if (!locked)
         pthread_mutex_unlock(&c->send_lock);
     return r < 0 ? submit_error(c, -ENOTCONN, err) : 0;
@@ -258,7 +272,7 @@ static void cancel(struct conn *c, const struct request *q, bool interim, uint64
         return;
     observe_request(c->observe, SMB2_CANCEL, sizeof(buf) - WIRE_FRAME_HEADER);
     pthread_mutex_lock(&c->send_lock);
-    (void)conn_send_frame(c, buf, sizeof(buf), clock_now() + NS_PER_SEC);
+    (void)conn_send_frame(c, rd_init(buf, sizeof(buf)), (struct rd){0}, clock_now() + NS_PER_SEC);
     pthread_mutex_unlock(&c->send_lock);
 }
 
@@ -281,6 +295,15 @@ static void cancel_unanswered(struct compound *m)
         if (state[i].unanswered)
             cancel(c, &m->request[i], state[i].interim, state[i].async_id);
     conn_flush_closes(c);
+}
+
+bool compound_is_answered(struct compound *m)
+{
+    struct conn *c = m->conn;
+    pthread_mutex_lock(&c->lock);
+    bool yes = m->unanswered == 0 || c->dead;
+    pthread_mutex_unlock(&c->lock);
+    return yes;
 }
 
 int compound_wait(struct compound *m, uint64_t deadline, struct error *err)

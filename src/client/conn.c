@@ -58,7 +58,7 @@ int conn_new(const struct client_options *options, struct conn **ret, struct err
     c->echo_interval = options->echo_interval_ns ? options->echo_interval_ns : 60 * NS_PER_SEC;
     c->deadline_cap =
         clock_now() + (options->connect_timeout_ns ? options->connect_timeout_ns : 10 * NS_PER_SEC);
-    c->max_read = c->max_transact = CREDIT_PAYLOAD;
+    c->max_read = c->max_write = c->max_transact = CREDIT_PAYLOAD;
     c->credits = 1; /* for the NEGOTIATE (3.2.4.1.6) */
     atomic_init(&c->frame_max, FRAME_MAX_MIN);
     hash_init(&c->pending);
@@ -155,9 +155,10 @@ int conn_establish(struct conn *c, struct error *err)
     return dead ? error_set(err, c->why.code, c->why.status, "%s", c->why.text) : 0;
 }
 
-int conn_send_frame(struct conn *c, const void *frame, size_t len, uint64_t deadline)
+int conn_send_frame(struct conn *c, struct rd frame, struct rd tail, uint64_t deadline)
 {
-    int r = socket_send(c->fd, frame, len, deadline);
+    struct iovec parts[] = {{(void *)frame.base, frame.len}, {(void *)tail.base, tail.len}};
+    int r = socket_send(c->fd, parts, tail.len ? 2 : 1, deadline);
     if (r < 0) {
         struct error why;
         error_set(&why, r, 0, "cannot send to the server: %s",

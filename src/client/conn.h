@@ -29,8 +29,9 @@
 #define CREDIT_MAX     8192u  /* more than this is never counted, whatever a server grants */
 #define CREDIT_TARGET  512u   /* as many are asked for: 32 MiB under way */
 
-/* Our own ceilings under the server's: what one reply makes us hold in memory. */
+/* Our own ceilings under the server's: what one request or reply makes anybody hold in memory. */
 #define READ_MAX      (1u << 20)
+#define WRITE_MAX     (1u << 20)
 #define TRANSACT_MAX  (4u << 20)
 #define FRAME_SLACK   65536u     /* headers, paddings and small elements around the payload */
 #define FRAME_MAX_MIN (1u << 20) /* accepted whatever the server's sizes are */
@@ -42,6 +43,8 @@ enum {
     REFUSES_COMPOUNDS = 1,
     REFUSES_COMPOUND_QUERY = 2, /* QUERY_INFO inside a compound */
     REFUSES_LARGE_LISTINGS = 4, /* QUERY_DIRECTORY with a buffer over 64 KiB */
+    REFUSES_COMPOUND_SET = 8,   /* SET_INFO inside a compound */
+    REFUSES_COMPOUND_IOCTL = 16,
 };
 
 /* An open on the server, in memory of its own, so that it can wait in conn->closes for its CLOSE
@@ -66,7 +69,7 @@ struct conn {
     uint16_t dialect;
     uint16_t server_security_mode;
     enum secure_algorithm signing_algorithm;
-    uint32_t max_read, max_transact;
+    uint32_t max_read, max_write, max_transact;
     bool multi_credit;
     bool signs_tree_connect; /* 3.1.1 without signing: TREE_CONNECT is signed all the same */
 
@@ -123,8 +126,9 @@ void conn_close_later(struct conn *c, struct handle *h);
  */
 void conn_flush_closes(struct conn *c);
 
-/* Writes one whole frame. Caller holds send_lock. Ends the connection where it cannot. */
-int conn_send_frame(struct conn *c, const void *frame, size_t len, uint64_t deadline);
+/* Writes one whole frame, whose last bytes may lie elsewhere. Caller holds send_lock. Ends the
+ * connection where it cannot. */
+int conn_send_frame(struct conn *c, struct rd frame, struct rd tail, uint64_t deadline);
 
 static inline uint64_t conn_deadline(const struct conn *c)
 {
@@ -169,7 +173,7 @@ uint32_t credit_payload(struct conn *c, uint32_t wanted);
 
 /* ---- compound.c ---- */
 
-#define COMPOUND_MAX 4
+#define COMPOUND_MAX 5
 
 /* The bytes of one received frame; each answered request in it holds a reference. */
 struct frame {
@@ -212,6 +216,7 @@ struct compound {
     unsigned unanswered;   /* protected by conn->lock */
     bool abandoned;        /* protected by conn->lock; the connection owns it now */
     pthread_cond_t cond;   /* unanswered became 0, or the connection ended */
+    struct rd tail; /* the end of the last element, which lies elsewhere: see compound_tail */
     struct wr w;
     uint8_t buf[];
 };
@@ -221,10 +226,15 @@ struct compound *compound_new(struct conn *c, size_t extra);
 /* Starts the next element, which is related to the one before. `payload` is the most that its
  * response carries. The caller encodes the body through the cursor. */
 struct wr *compound_add(struct compound *m, uint16_t command, uint32_t payload);
+/* The last element ends in these bytes, which are not copied: they are the caller's until
+ * compound_submit has returned. No element follows. */
+void compound_tail(struct compound *m, const void *data, size_t len);
 /* Signs and sends. Errors as credit_take's, -EMSGSIZE for what did not fit, -ENOMEM. */
 int compound_submit(struct compound *m, uint64_t deadline, struct error *err);
 /* The same for a caller who holds send_lock and does not wait for credits. */
 int compound_submit_locked(struct compound *m, struct error *err);
+/* Whether compound_wait would not have to wait. */
+bool compound_is_answered(struct compound *m);
 /* Waits for all replies. Where the deadline comes first, CANCELs what is unanswered. */
 int compound_wait(struct compound *m, uint64_t deadline, struct error *err);
 /* Submits and waits within one request deadline: one round trip. */

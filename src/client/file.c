@@ -1,5 +1,5 @@
 /*
- * Open, read, stat, close.
+ * Open, read, stat.
  *
  * A file that the caller wants to read from its beginning is opened and read in one round trip.
  * Longer reads are cut into pieces of max_read, several of which are under way at a time. By MS-FSA
@@ -10,27 +10,24 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/operation.h"
+#include "client/file.h"
 
-enum { PIPELINE = 8 }; /* pieces of one read under way at a time */
-
-/* All constant; an open may be read by many threads at once. */
-struct client_file {
-    struct client *client;
-    struct handle *handle;
-    uint64_t size; /* as the CREATE told */
-    char path[];   /* for error texts */
-};
-
-static struct client_file *file_new(struct client *c, const char *path)
+struct client_file *file_new(struct client *c, const char *path)
 {
     size_t len = strlen(path) + 1;
-    struct client_file *f = malloc(sizeof(*f) + len);
+    struct client_file *f = calloc(1, sizeof(*f) + len);
     if (f) {
-        *f = (struct client_file){.client = c};
+        f->client = c;
         memcpy(f->path, path, len);
     }
     return f;
+}
+
+void file_grew(struct client_file *f, uint64_t end)
+{
+    uint64_t size = atomic_load(&f->size);
+    while (end > size && !atomic_compare_exchange_weak(&f->size, &size, end))
+        ;
 }
 
 static void add_read(struct compound *m, struct wire_file_id id, uint32_t len, uint64_t offset)
@@ -97,7 +94,7 @@ static int open_compound(const struct operation *op, const struct rd *name,
             *ret_retry = (struct retry){true, REFUSES_COMPOUNDS};
         r = operation_status(op, compound_status(m, 0));
     } else {
-        r = create_take(op, m, ret, ret_attr);
+        r = create_take(op, m, ret, ret_attr, NULL);
         if (r == 0)
             take_first_read(op, m, ret_attr, first);
     }
@@ -151,7 +148,7 @@ int client_open(struct client *c, const char *path, enum client_style style, voi
         free(f);
         return r;
     }
-    f->size = attr.size;
+    atomic_store(&f->size, attr.size);
     *ret = f;
     *ret_attr = attr;
     *ret_len = first.got;
@@ -159,82 +156,56 @@ int client_open(struct client *c, const char *path, enum client_style style, voi
     return 0;
 }
 
+int client_create(struct client *c, const char *path, const struct client_how *how,
+                  struct client_file **ret, struct file_attr *ret_attr, bool *ret_created,
+                  struct error *err)
+{
+    const struct operation op = {c, "open", path, err};
+    struct wire_path name = {0};
+    struct file_attr attr;
+    bool created;
+
+    struct client_file *f = file_new(c, path);
+    if (!f)
+        return operation_error(&op, -ENOMEM, "out of memory");
+    int r = wire_path_init(&op, path, &name);
+    if (r == 0)
+        r = create_run_how(&op, how, &name.name, &f->handle, &attr, &created);
+    wire_path_done(&name);
+    if (r < 0) {
+        free(f);
+        return r;
+    }
+    atomic_store(&f->size, attr.size);
+    *ret = f;
+    *ret_attr = attr;
+    if (ret_created)
+        *ret_created = created;
+    return 0;
+}
+
 /* ---- read ---- */
 
-struct piece {
-    struct compound *m;
-    uint32_t len;
-    uint64_t offset;
-};
-
-/* The pieces of one read that are under way, oldest first: a ring. */
-struct pipeline {
-    struct client_file *file;
-    uint64_t next, end; /* what is not asked for yet */
-    struct piece piece[PIPELINE];
-    unsigned first, count;
-};
-
-static int send_piece(const struct operation *op, struct pipeline *p, uint64_t deadline)
+static void add_piece(struct compound *m, const struct pipeline *p, uint64_t offset, uint32_t len)
 {
-    struct conn *c = op->client->conn;
-    struct error why;
-    uint64_t left = p->end - p->next;
-    uint32_t len = credit_payload(c, left < c->max_read ? (uint32_t)left : c->max_read);
-    struct compound *m = compound_new(c, 0);
-    if (!m)
-        return operation_error(op, -ENOMEM, "out of memory");
-    add_read(m, p->file->handle->id, len, p->next);
-    int r = compound_submit(m, deadline, &why);
-    if (r < 0) {
-        compound_free(m);
-        return r == -EAGAIN && p->count ? r : operation_failed(op, &why);
-    }
-    p->piece[(p->first + p->count++) % PIPELINE] = (struct piece){m, len, p->next};
-    p->next += len;
-    return 0;
-}
-
-/* Keeps the pipeline full. With nothing under way it waits for credits, else it takes what is
- * there. */
-static int fill(const struct operation *op, struct pipeline *p)
-{
-    while (p->next < p->end && p->count < PIPELINE) {
-        uint64_t deadline = p->count ? 0 : conn_deadline(op->client->conn);
-        int r = send_piece(op, p, deadline);
-        if (r == -EAGAIN && p->count)
-            return 0;
-        if (r < 0)
-            return r;
-    }
-    return 0;
-}
-
-static void drop(struct pipeline *p)
-{
-    for (; p->count; p->count--, p->first = (p->first + 1) % PIPELINE)
-        compound_free(p->piece[p->first].m);
+    add_read(m, p->file->handle->id, len, offset);
 }
 
 /* Waits for the oldest piece. *ret_more: whether the file may go on behind it. */
-static int take_piece(const struct operation *op, struct pipeline *p, uint8_t *buf, uint64_t start,
-                      size_t *ret_len, bool *ret_more)
+static int take_piece(struct pipeline *p, uint8_t *buf, uint64_t start, size_t *ret_len,
+                      bool *ret_more)
 {
-    struct piece piece = p->piece[p->first];
-    struct error why;
-    int r = compound_wait(piece.m, conn_deadline(op->client->conn), &why);
-    if (r < 0)
-        return operation_failed(op, &why);
-    r = take_read(op, piece.m, 0, buf + (piece.offset - start), piece.len, ret_len);
+    struct piece piece;
+    int r = pipeline_take(p, &piece);
+    if (r == 0)
+        r = take_read(p->op, piece.m, 0, buf + (piece.offset - start), piece.len, ret_len);
+    compound_free(piece.m);
     if (r < 0)
         return r;
-    compound_free(piece.m);
-    p->first = (p->first + 1) % PIPELINE;
-    p->count--;
 
     *ret_more = *ret_len == piece.len;
-    if (!*ret_more && *ret_len && piece.offset + *ret_len < p->file->size) {
-        drop(p); /* they would leave a gap */
+    if (!*ret_more && *ret_len && piece.offset + *ret_len < atomic_load(&p->file->size)) {
+        pipeline_drop(p); /* they would leave a gap */
         p->next = piece.offset + *ret_len;
         *ret_more = true;
     }
@@ -250,19 +221,28 @@ int64_t client_read(struct client_file *f, void *buf, size_t len, uint64_t offse
     if (len == 0)
         return 0;
 
-    struct pipeline p = {.file = f, .next = offset, .end = offset + len};
+    struct conn *c = f->client->conn;
+    struct pipeline p = {
+        .op = &op,
+        .file = f,
+        .next = offset,
+        .end = offset + len,
+        .piece_max = c->max_read,
+        .depth = PIPELINE_MAX,
+        .add = add_piece,
+    };
     uint64_t done = offset;
     bool more = true;
     int r = 0;
-    observe_round_trip(f->client->conn->observe);
+    observe_round_trip(c->observe);
     while (r == 0 && more && done < p.end) {
         size_t got = 0;
-        r = fill(&op, &p);
+        r = pipeline_fill(&p);
         if (r == 0)
-            r = take_piece(&op, &p, buf, offset, &got, &more);
+            r = take_piece(&p, buf, offset, &got, &more);
         done += got;
     }
-    drop(&p);
+    pipeline_drop(&p);
     return r < 0 ? r : (int64_t)(done - offset);
 }
 
@@ -272,15 +252,4 @@ int client_file_stat(struct client_file *f, struct file_attr *ret, struct error 
 {
     const struct operation op = {f->client, "stat", f->path, err};
     return stat_open(&op, f->handle->id, ret);
-}
-
-/* ---- close ---- */
-
-int client_close(struct client_file *f, enum client_style style, struct file_attr *ret_attr,
-                 struct error *err)
-{
-    const struct operation op = {f->client, "close", f->path, err};
-    int r = close_run(&op, f->handle, style, ret_attr);
-    free(f);
-    return r;
 }

@@ -191,7 +191,7 @@ static int first_compound(struct listing *l)
     } else if (r < 0) {
         r = operation_failed(op, &why);
     } else if (status_is(create, STATUS_SUCCESS)) {
-        r = create_take(op, m, &l->handle, &l->result.dir_attr);
+        r = create_take(op, m, &l->handle, &l->result.dir_attr, NULL);
         if (r == 0)
             r = take_answers(l, m, 1, FIRST_BUFFERS, BUFFER_SMALL);
     } else if (!note_refusal(l, create, 1 + FIRST_BUFFERS, BUFFER_SMALL)) {

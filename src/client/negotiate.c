@@ -64,7 +64,8 @@ static int check_response(const struct client *c, const struct wire_negotiate_re
 {
     if (!contains(asked->dialect, asked->dialect_count, m->dialect))
         return refuse(c, err, "it chose a dialect that was not offered");
-    if (m->max_transact < CREDIT_PAYLOAD || m->max_read < CREDIT_PAYLOAD)
+    if (m->max_transact < CREDIT_PAYLOAD || m->max_read < CREDIT_PAYLOAD ||
+        m->max_write < CREDIT_PAYLOAD)
         return refuse(c, err, "it takes less than 64 KiB at a time");
     if (m->dialect != SMB2_DIALECT_311)
         return 0;
@@ -100,6 +101,7 @@ static void apply(struct client *c, const struct wire_negotiate_response *m)
         m->dialect > SMB2_DIALECT_202 && (m->capabilities & SMB2_GLOBAL_CAP_LARGE_MTU);
     uint32_t most = conn->multi_credit ? UINT32_MAX : CREDIT_PAYLOAD;
     conn->max_read = min_u32(min_u32(m->max_read, READ_MAX), most);
+    conn->max_write = min_u32(min_u32(m->max_write, WRITE_MAX), most);
     conn->max_transact = min_u32(min_u32(m->max_transact, TRANSACT_MAX), most);
     uint32_t payload = conn->max_read > conn->max_transact ? conn->max_read : conn->max_transact;
     uint32_t frame = payload + FRAME_SLACK;
@@ -108,6 +110,7 @@ static void apply(struct client *c, const struct wire_negotiate_response *m)
     c->facts.dialect = m->dialect;
     c->facts.server_capabilities = m->capabilities;
     c->facts.max_read = conn->max_read;
+    c->facts.max_write = conn->max_write;
     c->facts.max_transact = conn->max_transact;
 }
 

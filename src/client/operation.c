@@ -54,6 +54,16 @@ int operation_status(const struct operation *op, uint32_t status)
     return r;
 }
 
+int operation_status_making(const struct operation *op, uint32_t status)
+{
+    int r = operation_status(op, status);
+    if (!status_is(status, STATUS_OBJECT_NAME_INVALID))
+        return r;
+    if (op->err)
+        op->err->code = -EINVAL;
+    return -EINVAL;
+}
+
 int operation_malformed(const struct operation *op, uint16_t command)
 {
     char text[64];
@@ -115,6 +125,27 @@ void wire_path_done(struct wire_path *p)
 
 /* ---- requests ---- */
 
+static void encode_create(struct compound *m, const struct client_how *how, bool id,
+                          const struct rd *name)
+{
+    uint8_t context[32];
+    struct wr chain = wr_init(context, sizeof(context));
+    if (id)
+        wire_create_context_encode(&chain, "QFid", NULL, 0, true); /* 2.2.13.2.9 */
+
+    const struct wire_create_request create = {
+        .impersonation = SMB2_IMPERSONATION,
+        .desired_access = how->access | FILE_READ_ATTRIBUTES | ACCESS_SYNCHRONIZE,
+        .file_attributes = how->attributes,
+        .share_access = how->share,
+        .disposition = how->disposition,
+        .options = how->options,
+        .name = *name,
+        .contexts = rd_init(context, chain.pos),
+    };
+    wire_create_request_encode(compound_add(m, SMB2_CREATE, 0), &create);
+}
+
 void add_create(struct compound *m, enum open_kind kind, const struct rd *name)
 {
     static const struct {
@@ -122,28 +153,25 @@ void add_create(struct compound *m, enum open_kind kind, const struct rd *name)
         bool id;
     } kinds[] = {
         /* asks for no data, so that it breaks nobody's lease and disturbs no sharing mode */
-        [OPEN_ATTRIBUTES] = {FILE_READ_ATTRIBUTES | ACCESS_SYNCHRONIZE, FILE_OPEN_REPARSE_POINT,
-                             false},
-        [OPEN_READ] = {FILE_READ_DATA | FILE_READ_ATTRIBUTES | ACCESS_SYNCHRONIZE,
-                       FILE_NON_DIRECTORY_FILE, true},
-        [OPEN_LIST] = {FILE_READ_DATA | FILE_READ_ATTRIBUTES | ACCESS_SYNCHRONIZE,
-                       FILE_DIRECTORY_FILE, true},
+        [OPEN_ATTRIBUTES] = {0, FILE_OPEN_REPARSE_POINT, false},
+        [OPEN_READ] = {FILE_READ_DATA, FILE_NON_DIRECTORY_FILE, true},
+        [OPEN_LIST] = {FILE_READ_DATA, FILE_DIRECTORY_FILE, true},
     };
-    uint8_t context[32];
-    struct wr chain = wr_init(context, sizeof(context));
-    if (kinds[kind].id)
-        wire_create_context_encode(&chain, "QFid", NULL, 0, true); /* 2.2.13.2.9 */
-
-    const struct wire_create_request create = {
-        .impersonation = SMB2_IMPERSONATION,
-        .desired_access = kinds[kind].access,
-        .share_access = FILE_SHARE_ALL,
+    const struct client_how how = {
+        .access = kinds[kind].access,
+        .share = FILE_SHARE_ALL,
         .disposition = FILE_OPEN,
         .options = kinds[kind].options,
-        .name = *name,
-        .contexts = rd_init(context, chain.pos),
     };
-    wire_create_request_encode(compound_add(m, SMB2_CREATE, 0), &create);
+    encode_create(m, &how, kinds[kind].id, name);
+}
+
+void add_create_how(struct compound *m, const struct client_how *how, const struct rd *name)
+{
+    struct client_how with = *how;
+    if (!with.attributes)
+        with.attributes = FILE_ATTRIBUTE_NORMAL;
+    encode_create(m, &with, true, name);
 }
 
 void add_query_info(struct compound *m, uint8_t type, uint8_t info_class, uint32_t output_length,
@@ -178,8 +206,25 @@ static uint64_t qfid(struct rd contexts)
     return 0;
 }
 
+/* Whether a file may come to be by it. */
+static bool makes_a_name(const struct client_how *how)
+{
+    return how->disposition != FILE_OPEN && how->disposition != FILE_OVERWRITE;
+}
+
+int create_answered(const struct operation *op, const struct compound *m,
+                    struct file_attr *ret_attr)
+{
+    struct wire_create_response create;
+    if (wire_create_response_decode(m->request[0].message, &create) < 0)
+        return operation_malformed(op, SMB2_CREATE);
+    *ret_attr = create.attr;
+    ret_attr->id = qfid(create.contexts);
+    return 0;
+}
+
 int create_take(const struct operation *op, struct compound *m, struct handle **ret,
-                struct file_attr *ret_attr)
+                struct file_attr *ret_attr, bool *ret_created)
 {
     struct wire_create_response create;
     int r = compound_take_handle(m, 0, &create, ret);
@@ -187,61 +232,46 @@ int create_take(const struct operation *op, struct compound *m, struct handle **
         return operation_malformed(op, SMB2_CREATE);
     *ret_attr = create.attr;
     ret_attr->id = qfid(create.contexts);
+    if (ret_created)
+        *ret_created = create.create_action == FILE_CREATED;
     return 0;
+}
+
+/* Sends the CREATE that is all of `m`, and frees it. */
+static int create_alone(const struct operation *op, struct compound *m, bool makes,
+                        struct handle **ret, struct file_attr *ret_attr, bool *ret_created)
+{
+    struct error why;
+    int r = compound_run(m, &why);
+    if (r < 0)
+        r = operation_failed(op, &why);
+    else if (!status_is(compound_status(m, 0), STATUS_SUCCESS))
+        r = makes ? operation_status_making(op, compound_status(m, 0))
+                  : operation_status(op, compound_status(m, 0));
+    else
+        r = create_take(op, m, ret, ret_attr, ret_created);
+    compound_free(m);
+    return r;
 }
 
 int create_run(const struct operation *op, enum open_kind kind, const struct rd *name,
                struct handle **ret, struct file_attr *ret_attr)
 {
-    struct error why;
     struct compound *m = compound_new(op->client->conn, name->len);
     if (!m)
         return operation_error(op, -ENOMEM, "out of memory");
     add_create(m, kind, name);
-    int r = compound_run(m, &why);
-    if (r < 0)
-        r = operation_failed(op, &why);
-    else if (!status_is(compound_status(m, 0), STATUS_SUCCESS))
-        r = operation_status(op, compound_status(m, 0));
-    else
-        r = create_take(op, m, ret, ret_attr);
-    compound_free(m);
-    return r;
+    return create_alone(op, m, false, ret, ret_attr, NULL);
 }
 
-static int close_answered(const struct operation *op, const struct compound *m,
-                          struct file_attr *ret_attr)
+int create_run_how(const struct operation *op, const struct client_how *how, const struct rd *name,
+                   struct handle **ret, struct file_attr *ret_attr, bool *ret_created)
 {
-    struct wire_close_response closed;
-    if (!status_is(compound_status(m, 0), STATUS_SUCCESS))
-        return operation_status(op, compound_status(m, 0));
-    if (wire_close_response_decode(m->request[0].message, &closed) < 0)
-        return operation_malformed(op, SMB2_CLOSE);
-    if (ret_attr)
-        *ret_attr = closed.attr;
-    return 0;
-}
-
-int close_run(const struct operation *op, struct handle *h, enum client_style style,
-              struct file_attr *ret_attr)
-{
-    struct conn *c = op->client->conn;
-    struct error why;
-    if (style == CLIENT_COMPOUND) {
-        conn_close_later(c, h);
-        return 0;
-    }
-    struct compound *m = compound_new(c, 0);
-    if (!m) {
-        conn_close_later(c, h);
+    struct compound *m = compound_new(op->client->conn, name->len);
+    if (!m)
         return operation_error(op, -ENOMEM, "out of memory");
-    }
-    add_close(m, h->id, ret_attr != NULL);
-    free(h);
-    int r = compound_run(m, &why);
-    r = r < 0 ? operation_failed(op, &why) : close_answered(op, m, ret_attr);
-    compound_free(m);
-    return r;
+    add_create_how(m, how, name);
+    return create_alone(op, m, makes_a_name(how), ret, ret_attr, ret_created);
 }
 
 bool may_compound(struct client *c, unsigned n, unsigned refusals)

@@ -24,7 +24,9 @@ struct operation {
  * "VERB //HOST/SHARE/PATH: ". */
 int operation_failed(const struct operation *op, const struct error *why); /* no answer came */
 int operation_status(const struct operation *op, uint32_t status);         /* the server said no */
-int operation_malformed(const struct operation *op, uint16_t command);     /* nonsense came */
+/* The same where a name was to be made: one that cannot be is not missing, but wrong. */
+int operation_status_making(const struct operation *op, uint32_t status);
+int operation_malformed(const struct operation *op, uint16_t command); /* nonsense came */
 int operation_error(const struct operation *op, int code, const char *text);
 
 /* The bound of a path on the wire: a 16-bit length, in whole UTF-16 units. */
@@ -49,17 +51,38 @@ enum open_kind { OPEN_ATTRIBUTES, OPEN_READ, OPEN_LIST };
 void add_create(struct compound *m, enum open_kind kind, const struct rd *name);
 void add_query_info(struct compound *m, uint8_t type, uint8_t info_class, uint32_t output_length,
                     struct wire_file_id id);
+/* One in the caller's terms, with a QFid context. */
+void add_create_how(struct compound *m, const struct client_how *how, const struct rd *name);
 void add_close(struct compound *m, struct wire_file_id id, bool post_query);
 
 /* A CREATE by itself, waited for. */
 int create_run(const struct operation *op, enum open_kind kind, const struct rd *name,
                struct handle **ret, struct file_attr *ret_attr);
-/* Takes the open of a CREATE at 0 that succeeded; attr.id is from its QFid context, or 0. */
+int create_run_how(const struct operation *op, const struct client_how *how, const struct rd *name,
+                   struct handle **ret, struct file_attr *ret_attr, bool *ret_created);
+/* What a CREATE at 0 that succeeded tells; attr.id is from its QFid context, or 0. */
+int create_answered(const struct operation *op, const struct compound *m,
+                    struct file_attr *ret_attr);
+/* Takes its open, too. ret_created may be NULL. */
 int create_take(const struct operation *op, struct compound *m, struct handle **ret,
-                struct file_attr *ret_attr);
+                struct file_attr *ret_attr, bool *ret_created);
+
+/* close.c: what the CLOSE at `i` was answered. ret_attr may be NULL. */
+int close_answered(const struct operation *op, const struct compound *m, unsigned i,
+                   struct file_attr *ret_attr);
 /* A CLOSE by itself, waited for, or queued. Frees `h`. ret_attr may be NULL. */
 int close_run(const struct operation *op, struct handle *h, enum client_style style,
               struct file_attr *ret_attr);
+
+/* change.c: one SET_INFO; `data` as its class wants it. */
+struct setting {
+    uint8_t info_class;
+    struct rd data;
+    bool optional; /* one that fails is no failure */
+};
+/* By an open, waited for. ret_status (may be NULL): the server's, also where it failed. */
+int set_open(const struct operation *op, struct wire_file_id id, const struct setting *s,
+             uint32_t *ret_status);
 
 /* The attributes of an open, waited for (stat.c). */
 int stat_open(const struct operation *op, struct wire_file_id id, struct file_attr *ret);

@@ -2,8 +2,9 @@
  * Connecting, sending and reading, each with a deadline.
  *
  * The socket is non-blocking; poll() waits where the kernel has nothing or takes nothing. A frame
- * is one buffer from its frame header on and goes out in one send(): two small writes would cost a
- * delayed acknowledgement of 40 ms each, and Nagle's algorithm is off for the same reason.
+ * goes out in one sendmsg(), also where its data lies apart from its headers: two small writes
+ * would cost a delayed acknowledgement of 40 ms each, and Nagle's algorithm is off for the same
+ * reason.
  */
 #include "client/socket.h"
 
@@ -111,14 +112,28 @@ int socket_connect(const char *host, uint16_t port, uint64_t deadline, int *ret_
     return 0;
 }
 
-int socket_send(int fd, const void *data, size_t len, uint64_t deadline)
+/* Takes n bytes off the front; gives how many parts are used up. */
+static size_t advance(struct iovec *parts, size_t count, size_t n)
 {
-    const uint8_t *p = data;
-    while (len) {
-        ssize_t n = send(fd, p, len, MSG_NOSIGNAL);
+    size_t done = 0;
+    while (done < count && n >= parts[done].iov_len)
+        n -= parts[done++].iov_len;
+    if (done < count) {
+        parts[done].iov_base = (uint8_t *)parts[done].iov_base + n;
+        parts[done].iov_len -= n;
+    }
+    return done;
+}
+
+int socket_send(int fd, struct iovec *parts, size_t count, uint64_t deadline)
+{
+    while (count) {
+        const struct msghdr message = {.msg_iov = parts, .msg_iovlen = count};
+        ssize_t n = sendmsg(fd, &message, MSG_NOSIGNAL);
         if (n >= 0) {
-            p += n;
-            len -= (size_t)n;
+            size_t done = advance(parts, count, (size_t)n);
+            parts += done;
+            count -= done;
             continue;
         }
         if (errno == EINTR)

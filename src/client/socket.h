@@ -6,6 +6,7 @@
 #include <netdb.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <sys/uio.h>
 
 #include "base/error.h"
 
@@ -23,9 +24,9 @@ int socket_resolve(const char *host, uint16_t port, uint64_t deadline, struct ad
 int socket_connect(const char *host, uint16_t port, uint64_t deadline, int *ret_fd,
                    char ret_address[static SOCKET_ADDRESS_MAX], struct error *err);
 
-/* All of it, in one system call where the kernel takes it. 0, -ETIMEDOUT, or what the socket says.
- * After a failure part of it may be on the wire: the stream is lost. */
-int socket_send(int fd, const void *data, size_t len, uint64_t deadline);
+/* All of it, in one system call where the kernel takes it; `parts` is used up. 0, -ETIMEDOUT, or
+ * what the socket says. After a failure part of it may be on the wire: the stream is lost. */
+int socket_send(int fd, struct iovec *parts, size_t count, uint64_t deadline);
 
 /* Reads ahead, so that a small frame costs one system call. Used by one thread. */
 struct socket_reader {

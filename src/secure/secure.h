@@ -37,6 +37,9 @@ struct secure_signer *secure_signer_free(struct secure_signer *s);
  * is signed too. 0, -EBADMSG for a message shorter than its header, -ENOMEM.
  */
 int secure_sign(const struct secure_signer *s, uint8_t *message, size_t len);
+/* The same for a message whose last `tail_len` bytes lie elsewhere. */
+int secure_sign_parts(const struct secure_signer *s, uint8_t *message, size_t len, const void *tail,
+                      size_t tail_len);
 /* 0 where the signature is right, -EBADMSG where it is not; compares in constant time. */
 int secure_verify(const struct secure_signer *s, const uint8_t *message, size_t len);
 

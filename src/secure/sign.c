@@ -2,8 +2,9 @@
  * Signatures: 3.1.4.1, 3.1.5.1.
  *
  * A signature is a MAC over the message with its signature field taken as zero, cut to 16 bytes.
- * The MAC is fed in three parts (what is before the field, 16 zero bytes, what is behind it), so
- * that a message can be verified where it lies, without writing to it.
+ * The MAC is fed in parts (what is before the field, 16 zero bytes, what is behind it, and the data
+ * of a message that lies elsewhere), so that a message can be verified where it lies, without
+ * writing to it, and signed without being put together.
  *
  * A signer holds one MAC context that has its key already and is never fed. Each message works on a
  * copy of it: the key is expanded once per session, and threads share the signer without a lock.
@@ -67,7 +68,7 @@ struct secure_signer *secure_signer_free(struct secure_signer *s)
 }
 
 static int signature(const struct secure_signer *s, const uint8_t *message, size_t len,
-                     uint8_t ret[static SECURE_SIGNATURE_SIZE])
+                     const void *tail, size_t tail_len, uint8_t ret[static SECURE_SIGNATURE_SIZE])
 {
     static const uint8_t zero[SECURE_SIGNATURE_SIZE];
     uint8_t out[MAC_MAX];
@@ -81,6 +82,7 @@ static int signature(const struct secure_signer *s, const uint8_t *message, size
     int ok = EVP_MAC_update(ctx, message, SIGNATURE_AT) &&
              EVP_MAC_update(ctx, zero, sizeof(zero)) &&
              EVP_MAC_update(ctx, message + SIGNATURE_END, len - SIGNATURE_END) &&
+             (tail_len == 0 || EVP_MAC_update(ctx, tail, tail_len)) &&
              EVP_MAC_final(ctx, out, &out_len, sizeof(out)) && out_len >= SECURE_SIGNATURE_SIZE;
     EVP_MAC_CTX_free(ctx);
     if (!ok)
@@ -89,20 +91,26 @@ static int signature(const struct secure_signer *s, const uint8_t *message, size
     return 0;
 }
 
-int secure_sign(const struct secure_signer *s, uint8_t *message, size_t len)
+int secure_sign_parts(const struct secure_signer *s, uint8_t *message, size_t len, const void *tail,
+                      size_t tail_len)
 {
     uint8_t out[SECURE_SIGNATURE_SIZE];
-    int r = signature(s, message, len, out);
+    int r = signature(s, message, len, tail, tail_len, out);
     if (r < 0)
         return r;
     memcpy(message + SIGNATURE_AT, out, sizeof(out));
     return 0;
 }
 
+int secure_sign(const struct secure_signer *s, uint8_t *message, size_t len)
+{
+    return secure_sign_parts(s, message, len, NULL, 0);
+}
+
 int secure_verify(const struct secure_signer *s, const uint8_t *message, size_t len)
 {
     uint8_t out[SECURE_SIGNATURE_SIZE];
-    int r = signature(s, message, len, out);
+    int r = signature(s, message, len, NULL, 0, out);
     if (r < 0)
         return r;
     return CRYPTO_memcmp(message + SIGNATURE_AT, out, sizeof(out)) == 0 ? 0 : -EBADMSG;

@@ -9,10 +9,10 @@
  * clock.
  *
  * One file a command: negotiate.c, session.c, tree.c, create.c, close.c, read.c, write.c (and
- * FLUSH), lock.c, ioctl.c, directory.c, notify.c, info.c, setinfo.c, oplock.c (breaks and leases),
- * echo.c (ECHO, CANCEL, LOGOFF ...), frame.c (framing, header, compounds, error bodies), listing.c
- * (the entries of every listing class), transform.c (what encrypted and compressed messages come
- * in), xca.c (how the latter are inflated).
+ * FLUSH), lock.c, ioctl.c, fsctl.c (what is in an IOCTL's buffers), directory.c, notify.c, info.c,
+ * setinfo.c, oplock.c (breaks and leases), echo.c (ECHO, CANCEL, LOGOFF ...), frame.c (framing,
+ * header, compounds, error bodies), listing.c (the entries of every listing class), transform.c
+ * (what encrypted and compressed messages come in), xca.c (how the latter are inflated).
  */
 #ifndef LARDER_WIRE_WIRE_H
 #define LARDER_WIRE_WIRE_H
@@ -266,6 +266,9 @@ struct wire_create_response {
 void wire_create_response_encode(struct wr *w, const struct wire_create_response *m);
 int wire_create_response_decode(struct rd msg, struct wire_create_response *ret);
 
+/* CreateAction. */
+enum { FILE_SUPERSEDED, FILE_OPENED, FILE_CREATED, FILE_OVERWRITTEN };
+
 enum { SMB2_CLOSE_FLAG_POSTQUERY_ATTRIB = 1 };
 struct wire_close_request {
     uint16_t flags;
@@ -320,6 +323,8 @@ struct wire_write_request {
     struct rd data;
 };
 void wire_write_request_encode(struct wr *w, const struct wire_write_request *m);
+/* All but the data itself, which follows right behind. */
+void wire_write_request_encode_head(struct wr *w, const struct wire_write_request *m);
 int wire_write_request_decode(struct rd msg, struct wire_write_request *ret);
 
 struct wire_write_response {
@@ -419,6 +424,13 @@ enum {
     FSCTL_PIPE_TRANSCEIVE = 0x0011c017,
     FSCTL_QUERY_NETWORK_INTERFACE_INFO = 0x001401fc,
     FSCTL_VALIDATE_NEGOTIATE_INFO = 0x00140204,
+    FSCTL_SET_REPARSE_POINT = 0x000900a4,
+    FSCTL_GET_REPARSE_POINT = 0x000900a8,
+    FSCTL_SET_SPARSE = 0x000900c4,
+    FSCTL_QUERY_ALLOCATED_RANGES = 0x000940cf,
+    FSCTL_SET_ZERO_DATA = 0x000980c8,
+    FSCTL_SRV_REQUEST_RESUME_KEY = 0x00140078,
+    FSCTL_SRV_COPYCHUNK = 0x001440f2,
 };
 enum { SMB2_0_IOCTL_IS_FSCTL = 1 };
 
@@ -440,6 +452,73 @@ struct wire_ioctl_response {
 };
 void wire_ioctl_response_encode(struct wr *w, const struct wire_ioctl_response *m);
 int wire_ioctl_response_decode(struct rd msg, struct wire_ioctl_response *ret);
+
+/* ---- what is in an IOCTL's buffers: fsctl.c ---- */
+
+/* FSCTL_SET_ZERO_DATA: MS-FSCC 2.3.85. The bytes [offset, beyond) become zero. */
+struct wire_zero_data {
+    uint64_t offset, beyond;
+};
+void wire_zero_data_encode(struct wr *w, const struct wire_zero_data *m);
+int wire_zero_data_decode(struct rd input, struct wire_zero_data *ret);
+
+/* FSCTL_QUERY_ALLOCATED_RANGES: MS-FSCC 2.3.51, 2.3.52. One range is asked about, any number of
+ * them are the answer. */
+struct wire_range {
+    uint64_t offset, length;
+};
+#define WIRE_RANGE_SIZE 16
+void wire_range_encode(struct wr *w, const struct wire_range *m);
+/* 1: got one; 0: no more; -EBADMSG. */
+int wire_range_next(struct rd *ranges, struct wire_range *ret);
+
+/* FSCTL_SRV_REQUEST_RESUME_KEY: 2.2.32.3. Names an open as the source of copies. */
+struct wire_copy_key {
+    uint8_t bytes[24];
+};
+void wire_copy_key_encode(struct wr *w, const struct wire_copy_key *m);
+int wire_copy_key_decode(struct rd output, struct wire_copy_key *ret);
+
+/* FSCTL_SRV_COPYCHUNK: 2.2.31.1, 2.2.32.1. */
+struct wire_copy_chunk {
+    uint64_t source, target; /* offsets */
+    uint32_t length;
+};
+#define WIRE_COPY_CHUNK_SIZE 24
+void wire_copy_chunk_encode(struct wr *w, const struct wire_copy_chunk *m);
+/* 1: got one; 0: no more; -EBADMSG. `chunks` is a request's cursor. */
+int wire_copy_chunk_next(struct rd *chunks, struct wire_copy_chunk *ret);
+
+struct wire_copy_request {
+    struct wire_copy_key source;
+    struct rd chunks; /* encoded */
+};
+void wire_copy_request_encode(struct wr *w, const struct wire_copy_request *m);
+int wire_copy_request_decode(struct rd input, struct wire_copy_request *ret);
+
+/* What was copied; with STATUS_INVALID_PARAMETER, the most that the server takes in one request. */
+struct wire_copy_response {
+    uint32_t chunks;
+    uint32_t chunk_bytes; /* of the chunk that was not copied whole; of one chunk */
+    uint32_t total_bytes;
+};
+void wire_copy_response_encode(struct wr *w, const struct wire_copy_response *m);
+int wire_copy_response_decode(struct rd output, struct wire_copy_response *ret);
+
+/* FSCTL_GET_REPARSE_POINT, FSCTL_SET_REPARSE_POINT: MS-FSCC 2.1.2. */
+#define IO_REPARSE_TAG_MOUNT_POINT 0xa0000003u
+#define IO_REPARSE_TAG_SYMLINK     0xa000000cu
+#define IO_REPARSE_TAG_LX_SYMLINK  0xa000001du
+enum { SYMLINK_FLAG_RELATIVE = 1 };
+#define WIRE_REPARSE_MAX 16384 /* bytes: MAXIMUM_REPARSE_DATA_BUFFER_SIZE */
+struct wire_reparse {
+    uint32_t tag;
+    bool relative;               /* SYMLINK only */
+    struct rd substitute, print; /* SYMLINK and MOUNT_POINT: UTF-16LE, \ between components */
+    struct rd data;              /* LX_SYMLINK: the target in UTF-8; other tags: all of it */
+};
+void wire_reparse_encode(struct wr *w, const struct wire_reparse *m);
+int wire_reparse_decode(struct rd output, struct wire_reparse *ret);
 
 /* ---- QUERY_DIRECTORY: 2.2.33, 2.2.34; MS-FSCC 2.4 ---- */
 
@@ -587,7 +666,7 @@ struct wire_fs_attribute {
 void wire_fs_attribute_encode(struct wr *w, const struct wire_fs_attribute *a);
 int wire_fs_attribute_decode(struct rd output, struct wire_fs_attribute *ret);
 
-/* ---- SET_INFO: 2.2.39, 2.2.40; MS-FSCC 2.4.28.2, 2.4.42.2 ---- */
+/* ---- SET_INFO: 2.2.39, 2.2.40; MS-FSCC 2.4 ---- */
 
 enum {
     FILE_BASIC_INFORMATION = 4,
@@ -614,13 +693,31 @@ int wire_set_info_request_decode(struct rd msg, struct wire_set_info_request *re
 void wire_set_info_response_encode(struct wr *w);
 int wire_set_info_response_decode(struct rd msg);
 
-/* FileRenameInformation and FileLinkInformation, which are laid out alike. */
+/* FileRenameInformation and FileLinkInformation, which are laid out alike; padded to the least
+ * length that servers take. */
 struct wire_rename {
     bool replace;
     struct rd name; /* UTF-16LE, relative to the share */
 };
 void wire_rename_encode(struct wr *w, const struct wire_rename *m);
 int wire_rename_decode(struct rd data, struct wire_rename *ret);
+
+/* FileBasicInformation (MS-FSCC 2.4.7): 0 in a time or in the attributes leaves it as it is. */
+struct wire_basic {
+    uint64_t created, accessed, written, changed;
+    uint32_t attributes;
+};
+#define WIRE_BASIC_SIZE 40
+void wire_basic_encode(struct wr *w, const struct wire_basic *m);
+int wire_basic_decode(struct rd data, struct wire_basic *ret);
+
+/* FileEndOfFileInformation and FileAllocationInformation (MS-FSCC 2.4.14, 2.4.4): one size. */
+void wire_size_encode(struct wr *w, uint64_t size);
+int wire_size_decode(struct rd data, uint64_t *ret);
+
+/* FileDispositionInformation (MS-FSCC 2.4.11): whether the last close removes the file. */
+void wire_disposition_encode(struct wr *w, bool remove);
+int wire_disposition_decode(struct rd data, bool *ret);
 
 /* ---- what stands in place of a header: 2.2.41, 2.2.42 ---- */
 

@@ -6,7 +6,7 @@
 enum { REQUEST_BUFFER = WIRE_HEADER_SIZE + 48 };
 
 /* 2.2.21 */
-void wire_write_request_encode(struct wr *w, const struct wire_write_request *m)
+void wire_write_request_encode_head(struct wr *w, const struct wire_write_request *m)
 {
     wr_u16(w, 49);
     wr_u16(w, REQUEST_BUFFER);
@@ -18,6 +18,11 @@ void wire_write_request_encode(struct wr *w, const struct wire_write_request *m)
     wr_u16(w, 0); /* WriteChannelInfoOffset */
     wr_u16(w, 0); /* WriteChannelInfoLength */
     wr_u32(w, m->flags);
+}
+
+void wire_write_request_encode(struct wr *w, const struct wire_write_request *m)
+{
+    wire_write_request_encode_head(w, m);
     layout_put_buffer(w, &m->data);
 }
 
