@@ -44,7 +44,7 @@ const char *larder_version(void);
 int larder_config_new(const char *target, struct larder_config **ret, struct larder_error *err);
 /* One option or setting by name, in any case: username, password, domain, credentials (a file),
  * guest, port, vers, sign, profile, events (a file), DirectoryCacheLifetime and all the other
- * settings of larder-settings. `value` is NULL for flags. A profile resets the settings: set it
+ * settings of README.md. `value` is NULL for flags. A profile resets the settings: set it
  * first. -ENOENT for an unknown name, -EINVAL for a bad value. Passwords are wiped when freed. */
 int larder_config_set(struct larder_config *c, const char *name, const char *value,
                       struct larder_error *err);
@@ -103,7 +103,7 @@ struct larder_file *larder_close(struct larder_file *f);
 
 /* ---- counters ---- */
 
-/* Everything counted so far, and the connection's facts, as one line of JSON (see larder-json(7));
+/* Everything counted so far, and the connection's facts, as one line of JSON;
  * to be freed with free(). NULL: out of memory. Never talks to the server. */
 char *larder_counters(struct larder *l);
 /* One counter: "round_trips", "messages", "requests.CREATE", "cache.dir.hit" ...; -1 for no such

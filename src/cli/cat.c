@@ -11,9 +11,9 @@
 static const char help[] =
     "larder cat -o credentials=FILE //server/share FILE\n\n"
     "Prints a file of a share.\n\n"
-    "  -o OPTION    username=, password=, domain=, credentials=FILE, guest, port=, vers=, "
-    "profile=,\n"
-    "               events=FILE, or a setting such as DirectoryCacheLifetime=60; repeatable\n\n"
+    "  -o OPTION    username=, password=, domain=, credentials=FILE, guest, port=,\n"
+    "               vers=, profile=, events=FILE, or a setting such as\n"
+    "               DirectoryCacheLifetime=60; repeatable\n\n"
     "The password comes from -o, LARDER_PASSWORD, or a prompt.\n";
 
 #define PIECE (8u << 20)

@@ -14,10 +14,10 @@ static const char help[] =
     "larder ls -o credentials=FILE //server/share [DIRECTORY]\n\n"
     "Lists a directory of a share, by name. A path that is a file lists that file.\n\n"
     "  -l, --long   kind, size, time of the last write, name\n"
-    "  --json       an array of objects: name, dir, size, allocated, attributes, written, ino\n"
-    "  -o OPTION    username=, password=, domain=, credentials=FILE, guest, port=, vers=, "
-    "profile=,\n"
-    "               events=FILE, or a setting such as DirectoryCacheLifetime=60; repeatable\n\n"
+    "  --json       objects: name, dir, size, allocated, attributes, written, ino\n"
+    "  -o OPTION    username=, password=, domain=, credentials=FILE, guest, port=,\n"
+    "               vers=, profile=, events=FILE, or a setting such as\n"
+    "               DirectoryCacheLifetime=60; repeatable\n\n"
     "The password comes from -o, LARDER_PASSWORD, or a prompt.\n";
 
 struct line {

@@ -8,12 +8,12 @@
 
 static const char help[] =
     "larder stat -o credentials=FILE //server/share [PATH]\n\n"
-    "Shows what the server says about a path: kind, size, times, attributes, links, inode "
-    "number.\n\n"
+    "Shows what the server says about a path: kind, size, times, attributes, links,\n"
+    "inode number.\n\n"
     "  --json       one object; times in seconds since 1970\n"
-    "  -o OPTION    username=, password=, domain=, credentials=FILE, guest, port=, vers=, "
-    "profile=,\n"
-    "               events=FILE, or a setting such as DirectoryCacheLifetime=60; repeatable\n\n"
+    "  -o OPTION    username=, password=, domain=, credentials=FILE, guest, port=,\n"
+    "               vers=, profile=, events=FILE, or a setting such as\n"
+    "               DirectoryCacheLifetime=60; repeatable\n\n"
     "The password comes from -o, LARDER_PASSWORD, or a prompt.\n";
 
 static const struct {
