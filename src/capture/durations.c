@@ -52,7 +52,7 @@ uint64_t durations_quantile(const struct durations *d, double share)
 uint64_t durations_between(const struct durations *d, uint64_t from_ns, uint64_t to_ns)
 {
     uint64_t n = 0;
-    for (size_t i = 0; i < DURATION_BUCKETS; i++)
+    for (size_t i = bucket_of(from_ns), last = bucket_of(to_ns); i <= last; i++)
         if (d->bucket[i] && middle_of(i) >= from_ns && middle_of(i) < to_ns)
             n += d->bucket[i];
     return n;
