@@ -175,8 +175,10 @@ static const struct dialect {
     const char *name, *windows;
     uint16_t revision;
 } dialects[] = {
-    {"2.0.2", "SMB202", 0x0202}, {"2.1", "SMB210", 0x0210},   {"3.0", "SMB300", 0x0300},
-    {"3.0.2", "SMB302", 0x0302}, {"3.1.1", "SMB311", 0x0311},
+    /* oldest first; of two spellings the first is shown, the other is mount.cifs' */
+    {"2.0.2", "SMB202", 0x0202}, {"2.0", "SMB202", 0x0202},   {"2.1", "SMB210", 0x0210},
+    {"3.0", "SMB300", 0x0300},   {"3.0.2", "SMB302", 0x0302}, {"3.02", "SMB302", 0x0302},
+    {"3.1.1", "SMB311", 0x0311}, {"3.11", "SMB311", 0x0311},
 };
 
 /* Decimal digits alone: no sign, no space, no unit. */
@@ -314,6 +316,7 @@ static size_t distance(const char *given, const char *known)
     return row[n];
 }
 
+/* NULL where none is so near that it can have been meant: less than half of it is to be changed. */
 static const char *nearest(const char *name)
 {
     const char *best = ACTIMEO;
@@ -325,7 +328,15 @@ static const char *nearest(const char *name)
             best = table[i].info.name;
         }
     }
-    return best;
+    return best_distance * 2 < strlen(best) ? best : NULL;
+}
+
+static int unknown(const char *name, struct error *err)
+{
+    const char *meant = nearest(name);
+    if (!meant)
+        return error_set(err, -ENOENT, 0, "unknown setting '%.60s'", name);
+    return error_set(err, -ENOENT, 0, "unknown setting '%.60s': did you mean %s?", name, meant);
 }
 
 static int set_actimeo(struct settings *s, const char *value, struct error *err)
@@ -345,8 +356,7 @@ int settings_set(struct settings *s, const char *name, const char *value, struct
         return set_actimeo(s, value, err);
     const struct setting *row = find(name);
     if (!row)
-        return error_set(err, -ENOENT, 0, "unknown setting '%.60s': did you mean %s?", name,
-                         nearest(name));
+        return unknown(name, err);
     if (set_value(s, row, value) < 0)
         return bad_value(row, row->info.name, value, err);
     return 0;
@@ -368,7 +378,7 @@ const char *settings_get(const struct settings *s, size_t index, char out[static
         break;
     case KIND_DIALECT_MIN:
     case KIND_DIALECT_MAX:
-        for (size_t i = 0; i < LENGTH(dialects); i++)
+        for (size_t i = LENGTH(dialects); i-- > 0;) /* the first spelling stays */
             if (dialects[i].revision == *(const uint16_t *)at)
                 snprintf(out, 32, "%s", dialects[i].name);
         break;

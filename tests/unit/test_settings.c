@@ -268,8 +268,13 @@ static void an_unknown_name_is_told_the_nearest_known_one(void **state)
     REFUSED("acttimeo", "1", -ENOENT, "actimeo?");
     REFUSED("actimeo ", "1", -ENOENT, "actimeo?");
     REFUSED("Smb2DialectMix", "1", -ENOENT, "Smb2DialectMi");
-    REFUSED("signature", "1", -ENOENT, "?");
-    REFUSED("", "1", -ENOENT, "?");
+    static const char *const far[] = {"signature", "Foo", "uid", "noserverino", "domain", ""};
+    for (size_t i = 0; i < sizeof far / sizeof far[0]; i++) {
+        struct settings s = profile("larder");
+        struct error err = {0};
+        assert_int_equal(settings_set(&s, far[i], "1", &err), -ENOENT);
+        assert_null(strchr(err.text, '?'));
+    }
 }
 
 static void an_endless_unknown_name_is_refused_in_one_line(void **state)
@@ -381,6 +386,11 @@ static void a_dialect_is_taken_by_its_number_and_by_windows_name(void **state)
         assert_int_equal(s.smb2_dialect_min, all[i].revision);
         assert_int_equal(s.smb2_dialect_max, all[i].revision);
         assert_string_equal(get(&s, "Smb2DialectMax", text), all[i].name);
+    }
+    static const char *const also[][2] = {{"2.0", "2.0.2"}, {"3.02", "3.0.2"}, {"3.11", "3.1.1"}};
+    for (size_t i = 0; i < sizeof also / sizeof also[0]; i++) {
+        set(&s, "Smb2DialectMax", also[i][0]);
+        assert_string_equal(get(&s, "Smb2DialectMax", text), also[i][1]);
     }
     REFUSED("Smb2DialectMin", "1.0", -EINVAL, "Smb2DialectMin", "2.0.2", "3.1.1");
     REFUSED("Smb2DialectMax", "3", -EINVAL, "Smb2DialectMax", "3.0.2");
