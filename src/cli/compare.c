@@ -15,24 +15,25 @@
 #include "compare/relay.h"
 
 static const char help[] =
-    "larder compare //server/share -o credentials=FILE --profile 23h2 --profile larder \\\n"
-    "    -- python3 -B {mnt}/tool.py\n\n"
-    "Mounts the share once for each profile, runs the command on it, unmounts, and prints "
-    "seconds,\n"
-    "messages, events, round trips and cache hits side by side. {mnt} in the command is the mount\n"
-    "point, and so is $LARDER_MNT. One uncounted run warms the server up.\n\n"
-    "  -p, --profile NAME[:K=V,...]  23h2, 25h2, larder or off, with settings or options changed;\n"
-    "                                repeatable, the first is what the others are compared with\n"
-    "  -n, --runs N                  N runs of each, alternating; the table shows medians\n"
-    "      --rtt MS                  a round-trip delay of MS milliseconds before the server\n"
-    "      --json FILE               every run with all its counts\n"
-    "      --markdown                the table as Markdown\n"
-    "      --max-ratio METRIC=R      exit with 3 where a later profile has more than R times the\n"
-    "                                first one's; METRIC is a row (QUERY_DIRECTORY, messages,\n"
-    "                                \"round trips\", seconds, events.dir); repeatable\n"
-    "  -o OPTION,...                 username=, credentials=FILE, vers=, ... as for larder mount\n"
-    "  -v, --verbose                 show what the command prints, not only when it fails\n\n"
-    "Without --profile: 23h2, 25h2 and larder. Exit: 0 done, 1 failed, 2 usage, 3 over a limit.\n";
+    "larder compare //server/share -o credentials=FILE \\\n"
+    "    --profile 23h2 --profile larder -- python3 -B {mnt}/tool.py\n\n"
+    "Mounts the share once for each profile, runs the command on it, unmounts, and\n"
+    "prints seconds, messages, events, round trips and cache hits side by side. {mnt}\n"
+    "in the command is the mount point, and so is $LARDER_MNT. One uncounted run\n"
+    "warms the server up.\n\n"
+    "-p, --profile NAME[:K=V,...]  23h2, 25h2, larder or off, with settings changed;\n"
+    "                      repeatable, the others are compared with the first\n"
+    "-n, --runs N          N runs of each, alternating; the table shows medians\n"
+    "    --rtt MS          a round-trip delay of MS milliseconds before the server\n"
+    "    --json FILE       every run with all its counts; -: in place of the table\n"
+    "    --markdown        the table as Markdown\n"
+    "    --max-ratio METRIC=R  exit with 3 where a later profile has more than R\n"
+    "                      times the first one's; METRIC is a row (QUERY_DIRECTORY,\n"
+    "                      messages, \"round trips\", seconds, events.dir); repeatable\n"
+    "-o OPTION,...         username=, credentials=FILE, vers=, ... as mount takes\n"
+    "-v, --verbose         show what the command prints, not only when it fails\n\n"
+    "Without --profile: 23h2, 25h2 and larder.\n"
+    "Exit: 0 done, 1 failed, 2 usage, 3 over a limit.\n";
 
 #define LIMITS_MAX  32
 #define OPTIONS_MAX 32

@@ -11,6 +11,12 @@
 #include <string.h>
 #include <unistd.h>
 
+/* `-`: the JSON takes the place of the table. */
+static bool json_is_printed(const struct compare_job *job)
+{
+    return job->json_path && strcmp(job->json_path, "-") == 0;
+}
+
 static int fail(const char *what, int code)
 {
     fprintf(stderr, "larder: compare: %s: %s\n", what, strerror(-code));
@@ -24,7 +30,8 @@ static int write_json(const struct compare_job *job, const struct compare_result
     json_decref(root);
     if (!text)
         return -ENOMEM;
-    FILE *out = ftruncate(fd, 0) < 0 && errno != EINVAL ? NULL : fdopen(dup(fd), "w");
+    bool emptied = fd == STDOUT_FILENO || ftruncate(fd, 0) == 0 || errno == EINVAL;
+    FILE *out = emptied ? fdopen(dup(fd), "w") : NULL;
     int code = out ? 0 : -errno;
     if (out) {
         fputs(text, out);
@@ -42,10 +49,10 @@ static int conclude(const struct compare_job *job, const struct compare_results 
 {
     int written = json_fd < 0 ? 0 : write_json(job, r, json_fd);
     if (written < 0)
-        code = fail(job->json_path, written);
+        code = fail(json_is_printed(job) ? "stdout" : job->json_path, written);
     if (code != COMPARE_DONE)
         return code;
-    int printed = compare_print(job, r, stdout);
+    int printed = json_is_printed(job) ? 0 : compare_print(job, r, stdout);
     if (printed < 0)
         return fail("stdout", printed);
     return compare_check(job, r, stderr) ? COMPARE_EXCEEDED : COMPARE_DONE;
@@ -55,7 +62,9 @@ int compare(struct compare_job *job)
 {
     int json_fd = -1;
     compare_labels(job->profiles, job->profile_count);
-    if (job->json_path) {
+    if (json_is_printed(job)) {
+        json_fd = STDOUT_FILENO;
+    } else if (job->json_path) {
         json_fd = open(job->json_path, O_WRONLY | O_CREAT | O_CLOEXEC, 0666);
         if (json_fd < 0)
             return fail(job->json_path, -errno);
@@ -65,7 +74,7 @@ int compare(struct compare_job *job)
     if (code != COMPARE_INTERRUPTED)
         code = conclude(job, &results, code, json_fd);
     compare_results_done(&results);
-    if (json_fd >= 0)
+    if (json_fd >= 0 && json_fd != STDOUT_FILENO)
         close(json_fd);
     return code;
 }

@@ -39,7 +39,7 @@ struct compare_job {
     double rtt_ms;        /* 0: no relay */
     bool markdown;
     bool verbose;          /* show what the command prints in every run */
-    const char *json_path; /* NULL: none */
+    const char *json_path; /* NULL: none, "-": stdout, in place of the table */
     const struct figure_limit *limits;
     size_t limit_count;
 };

@@ -98,6 +98,10 @@ with Samba() as samba, tempfile.TemporaryDirectory() as work:
     check("an unknown share: exit 1 and its status by name", run.returncode == 1 and "STATUS_BAD_NETWORK_NAME" in run.stderr, run.stderr)
     run = compare(samba, "--profile", "larder", "--json", "/nonexistent/out.json")
     check("a JSON file that cannot be written is said", run.returncode == 1 and "/nonexistent/out.json" in run.stderr, run.stderr)
+    run = compare(samba, "--profile", "larder", "--json", "-")
+    result = json.loads(run.stdout) if run.stdout.startswith("{") else {}
+    check("--json - prints the JSON in place of the table", run.returncode == 0 and len(result.get("runs", [])) == 1, run.stdout[:300])
+    check("and makes no file of that name", not os.path.exists("-"))
     equal("nothing is left behind", leftovers(), before)
 
 finish()
