@@ -43,8 +43,8 @@ const char *share_options_source(const struct share_options *o, char out[static 
 /* One option: profile, username/user, password/pass, domain/dom/workgroup, guest, credentials=FILE,
  * port, vers, sign, events=FILE, actimeo, mapposix, nomap, mfsymlinks, brl, nobrl, and every
  * setting of settings.h. `value` may be NULL for flags. Setting `profile` keeps nothing of the
- * settings given before it: give it first. -ENOENT for an unknown name, with a known one that is near;
- * -EINVAL for a bad value. A password never appears in an error. */
+ * settings given before it: give it first. -ENOENT for an unknown name, with a known one that is
+ * near; -EINVAL for a bad value. A password never appears in an error. */
 int share_options_set(struct share_options *o, const char *name, const char *value,
                       struct error *err);
 
