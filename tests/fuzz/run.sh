@@ -1,16 +1,18 @@
 #!/bin/sh
-# Fuzzes every target for SECONDS each, from the kept corpus: tests/fuzz/run.sh SECONDS
+# Fuzzes every target for SECONDS each, or those that are named, from the kept corpus:
+# tests/fuzz/run.sh SECONDS [TARGET ...]
 #
 # What it learns and what it finds stays in the build directory (FUZZ_BUILD, default build/fuzz in the
 # tree). A finding ends the run with exit status 1 and names the input; its smallest form belongs into
 # tests/fuzz/corpus together with the fix.
 set -eu
 
-seconds=${1:?usage: run.sh SECONDS}
+seconds=${1:?usage: run.sh SECONDS [TARGET ...]}
+shift
 here=$(cd "$(dirname "$0")" && pwd)
 tree=$(cd "$here/../.." && pwd)
 build=${FUZZ_BUILD:-$tree/build/fuzz}
-targets='wire_request wire_response capture stream dissect'
+targets=${*:-wire_request wire_response capture stream dissect}
 
 if [ ! -f "$build/build.ninja" ]; then
     CC=clang meson setup "$build" "$tree" -Dfuzz=true -Dbuildtype=debugoptimized \
