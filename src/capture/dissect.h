@@ -107,6 +107,8 @@ struct dissect_events {
     void (*open_closed)(void *user, struct smb_open *o);
     void (*broken)(void *user, const struct break_notice *b);
     void *user;
+    /* Its session was logged off, and its opens are closed. NULL: nobody wants to know. */
+    void (*share_left)(void *user, const struct smb_share *share);
 };
 
 struct dissect_counts {
@@ -131,8 +133,8 @@ struct flow_facts {
 };
 void dissect_flow_facts(const struct flow *flow, struct flow_facts *ret);
 
-struct keyring; /* session keys, in Wireshark's uat form: sessionid,seskey,s2ckey,c2skey (hex), a
-                   line each */
+struct keyring; /* session keys: a line each in Wireshark's uat form, sessionid,seskey,s2ckey,c2skey
+                   (hex), or what `smbinfo keys` prints */
 int keyring_read(const char *path, struct keyring **ret, struct error *err);
 struct keyring *keyring_free(struct keyring *k);
 

@@ -34,8 +34,8 @@ static const char help[] =
     "                 such as DirectoryCacheEntriesMax; repeatable\n"
     "--port N         the server's port, in place of 445 and 139; repeatable\n"
     "--any-port       every TCP connection that looks like SMB\n"
-    "--keys FILE      session keys, a line each, as in Wireshark's smb2_seskey_list:\n"
-    "                 SESSIONID,SESSIONKEY[,S2C[,C2S]] in hex\n"
+    "--keys FILE      session keys, as in Wireshark's smb2_seskey_list, a line each:\n"
+    "                 SESSIONID,SESSIONKEY[,S2C[,C2S]] in hex; or of smbinfo keys\n"
     "--live IF, --seconds N   listen to an interface for so long (10), no file\n"
     "--json, --csv    everything; the table of commands, or of ratios\n"
     "--markdown       the page, ready for a bug report\n"
@@ -309,6 +309,12 @@ static void pass_operation(void *user, const struct operation *o)
     questions_operation(r->questions, o);
 }
 
+static void pass_share_left(void *user, const struct smb_share *share)
+{
+    struct request *r = user;
+    questions_share_left(r->questions, share);
+}
+
 /* False where it could not be read, which has been told. `questions`: whether any are asked. */
 static bool read_capture(struct request *r, const char *file, bool questions, struct capture *ret)
 {
@@ -319,6 +325,7 @@ static bool read_capture(struct request *r, const char *file, bool questions, st
     int code = questions && asks(r) ? questions_new(&r->asked, &c.questions, &err) : 0;
     r->questions = c.questions;
     r->options.operation = c.questions ? pass_operation : NULL;
+    r->options.share_left = c.questions ? pass_share_left : NULL;
     if (code == 0)
         code = analyze(file, &r->options, &c.analysis, &err);
     clear_progress(r);

@@ -6,6 +6,7 @@
 
 #include <unistd.h>
 
+#include "capture/dissector.h"
 #include "secure/secure.h"
 
 /* ---- keys ---- */
@@ -469,6 +470,63 @@ static void keys_are_read_in_the_forms_that_wireshark_writes(void **state)
     }
 }
 
+/* As smbinfo has it: two digits a byte, with spaces between. */
+static void spaced(const uint8_t *bytes, size_t len, char *out)
+{
+    for (size_t i = 0; i < len; i++)
+        sprintf(out + 3 * i, i + 1 < len ? "%02x " : "%02x", bytes[i]);
+}
+
+static void what_smbinfo_prints_opens_a_capture_without_a_logon(void **state)
+{
+    static const char *const forms[] = {
+        "Session Id: 55 44 33 22 11 00 00 00\nCipher: AES-256-GCM\nSession Key: %s\n"
+        "ServerIn  Key: %s\nServerOut key: %s\n",
+        "# before Linux 5.13\nSession Id: 55 44 33 22 11 00 00 00\nCipher: AES-128-CCM\n"
+        "Session Key: %s\nEncryption key: %s\nDecryption key: %s",
+    };
+    for (size_t i = 0; i < KINDS; i++)
+        for (size_t form = 0; form < 2; form++) {
+            struct secrets s = kinds[i];
+            struct world *other = world_new(NULL); /* where the logon was */
+            log_on(other, 0, &s);
+            world_free(other);
+
+            char text[600], session[64], in[128], out[128];
+            size_t size = secure_cipher_key_size(s.cipher);
+            spaced(s.session_key, 16, session);
+            spaced(s.keys.to_server, size, in);
+            spaced(s.keys.from_server, size, out);
+            snprintf(text, sizeof(text), forms[form], session, in, out);
+            struct keyring *k = keyring(text);
+            const struct key *key = keyring_find(k, SESSION);
+            assert_non_null(key);
+            assert_memory_equal(key->to_server, s.keys.to_server, size);
+            assert_memory_equal(key->from_server, s.keys.from_server, size);
+            struct world *w = world_new(k);
+            sealed_echo(w, 0, 5, &s);
+            assert_int_equal(counts(w).decrypted_messages, 2);
+            world_free(w);
+            keyring_free(k);
+        }
+}
+
+static void sessions_of_both_forms_may_follow_each_other(void **state)
+{
+    struct keyring *k =
+        keyring("0100000000000000,00112233445566778899aabbccddeeff\n"
+                "Session Id: 02 00 00 00 00 00 00 00\r\nSession Key: 00 11\r\n\r\n"
+                "session id:0300000000000000\nSERVERIN KEY: 00112233445566778899aabbccddeeff\n"
+                "0400000000000000,00112233445566778899aabbccddeeff\n");
+    for (uint64_t id = 1; id <= 4; id++)
+        assert_non_null(keyring_find(k, id));
+    assert_null(keyring_find(k, 5));
+    assert_int_equal(keyring_find(k, 2)->session_len, 2);
+    assert_int_equal(keyring_find(k, 3)->session_len, 0);
+    assert_int_equal(keyring_find(k, 3)->to_len, 16);
+    keyring_free(k);
+}
+
 static void a_line_that_is_no_key_is_refused_with_its_number(void **state)
 {
     static const struct {
@@ -483,6 +541,14 @@ static void a_line_that_is_no_key_is_refused_with_its_number(void **state)
         {"55443322110000,00,,\n", "the session id has not 8 bytes"},
         {"5544332211000000,,,\n", "neither a session key nor"},
         {"5544332211000000,,0011,\n", "neither 16 nor 32 bytes"},
+        {"\nSession Key: 00 11\n", ":2: no Session Id goes before it"},
+        {"Session Id: 00 11\n", ":1: the session id has not 8 bytes"},
+        {"Session Id: 55 44 33 22 11 00 00 0\n", ":1: the session id has not 8 bytes"},
+        {"Session Id: 55 44 33 22 11 00 00 00\nSession Key: 0g\n", ":2: it is no key in hex"},
+        {"Session Id: 55 44 33 22 11 00 00 00\nVolume: 00\n", ":2: smbinfo keys prints no such"},
+        {"#\nSession Id: 55 44 33 22 11 00 00 00\nCipher: x\n", ":2: there is neither a session"},
+        {"Session Id: 55 44 33 22 11 00 00 00\nServerIn Key: 00\n5544332211000000,00",
+         ":1: a key for a direction has neither 16 nor 32 bytes"},
     };
     for (size_t i = 0; i < sizeof(bad) / sizeof(bad[0]); i++) {
         struct keyring *k = NULL;
@@ -521,6 +587,8 @@ int main(void)
         cmocka_unit_test(a_compressed_record_may_lie_in_a_sealed_one),
         cmocka_unit_test(what_a_capture_inflates_to_is_bounded),
         cmocka_unit_test(keys_are_read_in_the_forms_that_wireshark_writes),
+        cmocka_unit_test(what_smbinfo_prints_opens_a_capture_without_a_logon),
+        cmocka_unit_test(sessions_of_both_forms_may_follow_each_other),
         cmocka_unit_test(a_line_that_is_no_key_is_refused_with_its_number),
     };
     return cmocka_run_group_tests_name("dissect_sealed", tests, NULL, NULL);
