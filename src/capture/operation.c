@@ -300,7 +300,8 @@ static void add_change(struct building *b, const struct exchange *x)
     if (change != CHANGE_ELSEWHERE_TOO)
         return;
     op->changes_elsewhere |= op->moved_to != NULL; /* one that went before is not told any more */
-    op->moved_to = x->pattern ? keep_text(b, x->pattern) : NULL;
+    /* one that could not be read is "", which nothing can be renamed to */
+    op->moved_to = x->pattern && *x->pattern ? keep_text(b, x->pattern) : NULL;
     op->changes_elsewhere |= !op->moved_to;
 }
 

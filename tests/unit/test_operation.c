@@ -271,6 +271,24 @@ static void a_change_is_never_overlooked(void **state)
     assert_int_equal(exchange_changes(&lost), CHANGE_PATH);
 }
 
+static void a_rename_to_a_name_that_could_not_be_read_may_be_to_anywhere(void **state)
+{
+    struct seen *s = *state;
+    const char *const targets[] = {"lib/b", "", NULL};
+    for (size_t i = 0; i < 3; i++) {
+        struct smb_open *o = open_path(&s->hand, "lib/a", LOOK, FILE_OPEN, false);
+        give(&s->hand, (struct exchange){.command = SMB2_SET_INFO,
+                                         .open = o,
+                                         .info_type = SMB2_0_INFO_FILE,
+                                         .info_class = FILE_RENAME_INFORMATION,
+                                         .pattern = targets[i]});
+        close_open(&s->hand, o);
+        assert_true(s->op[i].changes);
+        assert_int_equal(s->op[i].moved_to != NULL, i == 0);
+        assert_int_equal(s->op[i].changes_elsewhere, i != 0);
+    }
+}
+
 /* ---- hostile listings ---- */
 
 static void a_listing_cut_short_gives_what_was_there(void **state)
@@ -315,6 +333,7 @@ int main(void)
         TEST(a_compound_is_one_round_trip),
         TEST(a_promise_is_told),
         TEST(a_change_is_never_overlooked),
+        TEST(a_rename_to_a_name_that_could_not_be_read_may_be_to_anywhere),
         TEST(a_listing_cut_short_gives_what_was_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
