@@ -51,6 +51,19 @@ static void on_broken(void *user, const struct break_notice *b)
     analysis_broken(r->analysis, b);
 }
 
+static void on_share_left(void *user, const struct smb_share *share)
+{
+    const struct analyze_options *o = ((struct run *)user)->options;
+    if (o->share_left)
+        o->share_left(o->user, share);
+}
+
+static void on_answered_again(void *user, const struct answered_again *again)
+{
+    struct run *r = user;
+    analysis_answered_again(r->analysis, again);
+}
+
 static void on_operation(void *user, const struct operation *o)
 {
     struct run *r = user;
@@ -87,8 +100,8 @@ static void on_flow_closed(void *user, struct flow *flow)
 static int start(struct run *r, const char *path, struct error *err)
 {
     const struct analyze_options *o = r->options;
-    const struct dissect_events from_dissector = {on_message, on_exchange, on_open_closed,
-                                                  on_broken, r};
+    const struct dissect_events from_dissector = {
+        on_message, on_exchange, on_open_closed, on_broken, on_answered_again, r};
     const struct stream_events from_streams = {on_record, on_flow_closed, r};
     const struct stream_options ports = {o->ports, o->port_count, o->any_port};
     int code = o->live_seconds ? packet_reader_live(path, o->live_seconds, &r->reader, err)

@@ -18,6 +18,8 @@ struct analyze_options {
 
     /* Who else wants the operations (a what-if); NULL: nobody. */
     void (*operation)(void *user, const struct operation *o);
+    /* And that a client has logged off from a share, after its last operation; NULL: nobody. */
+    void (*share_left)(void *user, const struct smb_share *share);
     /* Called now and then, and at the end with done = all; NULL: not. */
     void (*progress)(void *user, const struct analyze_progress *p);
     void *user;

@@ -56,6 +56,13 @@ struct dissector {
     char text[TEXT_MAX + 1];                 /* of the name being looked at */
 };
 
+/* A request that had its final response, which may have another. */
+struct answered {
+    uint64_t message_id, asked_ns, answered_ns;
+    uint16_t command;
+};
+enum { ANSWERED_KEPT = 32 };
+
 /* What is known of one TCP connection; its flow's `user`. */
 struct conn {
     struct dissector *d;
@@ -69,6 +76,8 @@ struct conn {
     struct hash pending;           /* by MessageId */
     struct list pending_order;     /* oldest first */
     size_t pending_count;
+    struct answered answered[ANSWERED_KEPT]; /* the latest, in a ring */
+    size_t answered_count;                   /* of all */
     struct list members; /* sessions used on it */
     size_t member_count;
     struct session *last; /* the one looked up last */
@@ -101,6 +110,8 @@ void server_has_guid(struct conn *c, const uint8_t guid[static 16]);
 struct session *session_of(struct conn *c, uint64_t id);
 /* All that hangs on it is closed. */
 void session_end(struct dissector *d, struct session *s);
+/* It has ended for good, by LOGOFF. */
+void session_logged_off(struct dissector *d, struct session *s);
 /* The connection is gone, and its sessions with it where they have no other. */
 void sessions_leave(struct conn *c);
 void sessions_free(struct dissector *d);

@@ -2,7 +2,9 @@
  * Requests and the responses to them: by MessageId, per connection.
  *
  * A request waits with all that its exchange will say. An interim response leaves it waiting; the
- * final one completes the exchange, gives it out and ends the wait. Requests that never see one
+ * final one completes the exchange, gives it out and ends the wait. Where a second one follows, the
+ * last is the one that counts for the time that the request took, as in Wireshark; what the
+ * exchange said stands. Requests that never see one
  * (the capture ends, or lost it, or the MessageId comes again) are given out unanswered. A response
  * without a request, as at the beginning of a capture, is an exchange of its own.
  *
@@ -177,7 +179,7 @@ static void answer(struct element *e, struct pending *p)
         return;
     struct session *s = x->command == SMB2_LOGOFF ? session_of(c, p->session_id) : NULL;
     if (s)
-        session_end(c->d, s);
+        session_logged_off(c->d, s);
     if (x->command == SMB2_TREE_DISCONNECT)
         tree_disconnected(c, p->session_id, p->tree_id);
 }
@@ -186,6 +188,40 @@ static void answer(struct element *e, struct pending *p)
 static bool is_expected(const struct conn *c, const struct element *e)
 {
     return e->h.command == SMB2_NEGOTIATE && c->smb1_negotiate;
+}
+
+static void remember(struct conn *c, const struct pending *p)
+{
+    c->answered[c->answered_count++ % ANSWERED_KEPT] = (struct answered){
+        .message_id = p->message_id,
+        .asked_ns = p->x.asked_ns,
+        .answered_ns = p->x.answered_ns,
+        .command = p->x.command,
+    };
+}
+
+/* A response to a request that had one already. */
+static bool answer_again(struct element *e)
+{
+    struct conn *c = e->conn;
+    struct dissector *d = c->d;
+    for (size_t i = 0; i < ANSWERED_KEPT && i < c->answered_count; i++) {
+        struct answered *a = &c->answered[i];
+        if (a->message_id != e->h.message_id || a->command != e->h.command)
+            continue;
+        const struct answered_again again = {
+            .flow = c->flow,
+            .command = a->command,
+            .asked_ns = a->asked_ns,
+            .before_ns = a->answered_ns,
+            .answered_ns = e->record->time_ns,
+        };
+        a->answered_ns = again.answered_ns;
+        if (d->events.answered_again)
+            d->events.answered_again(d->events.user, &again);
+        return true;
+    }
+    return false;
 }
 
 void match_response(struct element *e)
@@ -204,10 +240,13 @@ void match_response(struct element *e)
     if (p) {
         take_out(p);
         answer(e, p);
+        remember(c, p);
         release(p);
         free(p);
         return;
     }
+    if (answer_again(e))
+        return;
     struct pending alone;
     c->d->counts.unmatched_responses += !is_expected(c, e);
     init(&alone, e);

@@ -67,6 +67,11 @@ void questions_operation(struct questions *q, const struct operation *o)
     q->lost += replay_operation(q->replay, o) < 0;
 }
 
+void questions_share_left(struct questions *q, const struct smb_share *share)
+{
+    replay_share_left(q->replay, share);
+}
+
 void questions_finish(struct questions *q)
 {
     replay_finish(q->replay);

@@ -24,8 +24,9 @@ struct questions;
 int questions_new(const struct questions_asked *asked, struct questions **ret, struct error *err);
 struct questions *questions_free(struct questions *q);
 
-/* For analyze's operations. */
+/* For analyze's events. */
 void questions_operation(struct questions *q, const struct operation *o);
+void questions_share_left(struct questions *q, const struct smb_share *share);
 void questions_finish(struct questions *q);
 
 /* 0 or a negative errno. */

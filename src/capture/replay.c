@@ -46,6 +46,7 @@ struct seat {
     struct list at_share;
     struct known_share *share;
     size_t waiting;           /* operations in the window */
+    bool left;                /* its session was logged off; what comes by its name is another's */
     bool pipes;               /* whose names are no files */
     struct subject looked_up; /* by the last operation; not known: it did not */
     struct cache **caches;    /* one for each account, and its clock */
@@ -176,15 +177,28 @@ no_share:
     return NULL;
 }
 
-static struct seat *seat_of(struct replay *r, const struct smb_share *s)
+#define SEAT_NAME 1024
+static void seat_name(const struct smb_share *s, char out[static SEAT_NAME])
 {
-    char name[1024];
-    snprintf(name, sizeof(name), "%s %s %" PRIx64 " %s", s->client, s->server, s->session_id,
-             s->name);
+    snprintf(out, SEAT_NAME, "%s %s %" PRIx64 " %s", s->client, s->server, s->session_id, s->name);
+}
+
+static struct seat *seat_find(const struct replay *r, const char *name)
+{
     for (struct hash_node *n = hash_first(&r->seats, key(name)); n; n = hash_next(n)) {
         struct seat *found = container_of(n, struct seat, by_name);
-        if (strcmp(found->name, name) != 0)
-            continue;
+        if (!found->left && strcmp(found->name, name) == 0)
+            return found;
+    }
+    return NULL;
+}
+
+static struct seat *seat_of(struct replay *r, const struct smb_share *s)
+{
+    char name[SEAT_NAME];
+    seat_name(s, name);
+    struct seat *found = seat_find(r, name);
+    if (found) {
         list_del(&found->used);
         list_add_tail(&r->used, &found->used);
         return found;
@@ -338,7 +352,8 @@ static void ends(void *user, void *tag, const struct operation *o, uint64_t time
 static void gone(void *user, void *tag)
 {
     struct seat *seat = tag;
-    seat->waiting--;
+    if (--seat->waiting == 0 && seat->left)
+        seat_free(user, seat);
 }
 
 int replay_operation(struct replay *r, const struct operation *o)
@@ -362,6 +377,17 @@ int replay_operation(struct replay *r, const struct operation *o)
     if (metadata && !o->served && !o->changes)
         add_seen(&r->seen.metadata, o);
     return 0;
+}
+
+void replay_share_left(struct replay *r, const struct smb_share *share)
+{
+    char name[SEAT_NAME];
+    seat_name(share, name);
+    struct seat *seat = seat_find(r, name);
+    if (seat && seat->waiting)
+        seat->left = true;
+    else if (seat)
+        seat_free(r, seat);
 }
 
 void replay_finish(struct replay *r)

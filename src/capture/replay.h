@@ -34,6 +34,8 @@ struct replay *replay_free(struct replay *r);
 int replay_add(struct replay *r, const struct settings *settings, const struct account **ret);
 /* -ENOMEM: this operation was lost. */
 int replay_operation(struct replay *r, const struct operation *o);
+/* Its session was logged off: its caches go once its operations are played. */
+void replay_share_left(struct replay *r, const struct smb_share *share);
 void replay_finish(struct replay *r);
 
 const struct replay_seen *replay_seen(const struct replay *r);

@@ -294,6 +294,13 @@ static struct share *share_new(struct conn *c, struct session *s, uint32_t tree_
     return share;
 }
 
+void session_logged_off(struct dissector *d, struct session *s)
+{
+    session_end(d, s);
+    for (const struct share *share = s->shares; d->events.share_left && share; share = share->next)
+        d->events.share_left(d->events.user, &share->pub);
+}
+
 /* A share that is connected twice in a session is one share: what the client caches of it goes on.
  */
 static struct share *share_named(struct conn *c, struct session *s, uint32_t tree_id,

@@ -529,6 +529,23 @@ static void sessions_share_no_belief_and_connections_of_one_do(void **state)
     assert_int_equal(r.operations[OPERATION_LIST].avoidable, 1);
 }
 
+static void a_session_that_was_logged_off_takes_its_caches_along(void **state)
+{
+    struct film f;
+    begin(&f, "23h2");
+    for (int i = 0; i < REPLAY_SEATS_MAX + 10; i++) {
+        list(&f, "d");
+        list(&f, "d"); /* answered */
+        replay_share_left(f.replay, &f.share);
+        f.now += 20 * S; /* the window may have it still */
+    }
+    replay_finish(f.replay);
+    assert_int_equal(replay_seen(f.replay)->seats, REPLAY_SEATS_MAX + 10);
+    assert_int_equal(replay_seen(f.replay)->seats_dropped, 0);
+    struct whatif_result r = end(&f);
+    assert_int_equal(r.operations[OPERATION_LIST].avoidable, REPLAY_SEATS_MAX + 10);
+}
+
 static void more_sessions_than_are_kept_begin_anew(void **state)
 {
     struct film f;
@@ -691,6 +708,7 @@ int main(void)
         cmocka_unit_test(a_change_counts_when_it_begins_and_when_it_ends),
         cmocka_unit_test(writing_data_leaves_the_names_alone),
         cmocka_unit_test(sessions_share_no_belief_and_connections_of_one_do),
+        cmocka_unit_test(a_session_that_was_logged_off_takes_its_caches_along),
         cmocka_unit_test(more_sessions_than_are_kept_begin_anew),
         cmocka_unit_test(compounds_cost_a_round_trip_and_their_requests),
         cmocka_unit_test(a_file_that_is_read_costs_a_compound_its_reads),
