@@ -79,6 +79,11 @@ void analysis_exchange(struct analysis *a, const struct exchange *x)
     changes_exchange(a->state->changes, x);
 }
 
+void analysis_answered_again(struct analysis *a, const struct answered_again *again)
+{
+    breakdown_answered_again(a, again);
+}
+
 void analysis_broken(struct analysis *a, const struct break_notice *b)
 {
     leases_broken(a, b);

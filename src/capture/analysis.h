@@ -184,6 +184,7 @@ void analysis_message(struct analysis *a, const struct message *m);
 /* An encrypted or compressed record was completed by this frame; before what is in it. */
 void analysis_envelope(struct analysis *a, uint64_t frame);
 void analysis_exchange(struct analysis *a, const struct exchange *x);
+void analysis_answered_again(struct analysis *a, const struct answered_again *again);
 void analysis_broken(struct analysis *a, const struct break_notice *b);
 void analysis_operation(struct analysis *a, const struct operation *o);
 void analysis_flow(struct analysis *a, const struct flow *flow, const struct flow_facts *facts);

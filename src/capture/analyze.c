@@ -101,7 +101,7 @@ static int start(struct run *r, const char *path, struct error *err)
 {
     const struct analyze_options *o = r->options;
     const struct dissect_events from_dissector = {
-        on_message, on_exchange, on_open_closed, on_broken, on_answered_again, r};
+        on_message, on_exchange, on_open_closed, on_broken, r, on_share_left, on_answered_again};
     const struct stream_events from_streams = {on_record, on_flow_closed, r};
     const struct stream_options ports = {o->ports, o->port_count, o->any_port};
     int code = o->live_seconds ? packet_reader_live(path, o->live_seconds, &r->reader, err)

@@ -97,3 +97,10 @@ void breakdown_exchange(struct analysis *a, const struct exchange *x)
     if (x->answered && x->answered_ns >= x->asked_ns)
         durations_add(&a->command[x->command].waits, x->answered_ns - x->asked_ns);
 }
+
+void breakdown_answered_again(struct analysis *a, const struct answered_again *again)
+{
+    if (again->before_ns >= again->asked_ns && again->answered_ns >= again->asked_ns)
+        durations_change(&a->command[again->command].waits, again->before_ns - again->asked_ns,
+                         again->answered_ns - again->asked_ns);
+}

@@ -101,6 +101,13 @@ struct break_notice {
     uint32_t from_state, to_state;
 };
 
+/* Another final response to a request that had one: it counts, and its time is the request's. */
+struct answered_again {
+    const struct flow *flow;
+    uint16_t command;
+    uint64_t asked_ns, before_ns, answered_ns; /* before: that of the response until now */
+};
+
 struct dissect_events {
     void (*message)(void *user, const struct message *m);
     void (*exchange)(void *user, const struct exchange *x);
@@ -109,6 +116,7 @@ struct dissect_events {
     void *user;
     /* Its session was logged off, and its opens are closed. NULL: nobody wants to know. */
     void (*share_left)(void *user, const struct smb_share *share);
+    void (*answered_again)(void *user, const struct answered_again *a); /* or NULL */
 };
 
 struct dissect_counts {

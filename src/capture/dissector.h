@@ -78,7 +78,7 @@ struct conn {
     size_t pending_count;
     struct answered answered[ANSWERED_KEPT]; /* the latest, in a ring */
     size_t answered_count;                   /* of all */
-    struct list members; /* sessions used on it */
+    struct list members;                     /* sessions used on it */
     size_t member_count;
     struct session *last; /* the one looked up last */
 };

@@ -34,6 +34,17 @@ void durations_add(struct durations *d, uint64_t ns)
     d->bucket[bucket_of(ns)]++;
 }
 
+void durations_change(struct durations *d, uint64_t from_ns, uint64_t to_ns)
+{
+    if (from_ns > to_ns)
+        return;
+    d->bucket[bucket_of(from_ns)]--;
+    d->bucket[bucket_of(to_ns)]++;
+    d->sum_ns += to_ns - from_ns;
+    if (to_ns > d->max_ns)
+        d->max_ns = to_ns;
+}
+
 uint64_t durations_quantile(const struct durations *d, double share)
 {
     uint64_t rank = (uint64_t)ceil(share * (double)d->count), seen = 0;

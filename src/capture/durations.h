@@ -18,6 +18,8 @@ struct durations {
 };
 
 void durations_add(struct durations *d, uint64_t ns);
+/* A value that was added is another one, no less than it. */
+void durations_change(struct durations *d, uint64_t from_ns, uint64_t to_ns);
 /* The value below or at which `share` (0 .. 1) of all lie; 0 where there is none. */
 uint64_t durations_quantile(const struct durations *d, double share);
 /* How many lie in [from, to), a bucket counting as its middle: for histograms that are drawn. */

@@ -28,6 +28,7 @@ struct analysis_state {
 /* breakdown.c */
 void breakdown_message(struct analysis *a, const struct message *m);
 void breakdown_exchange(struct analysis *a, const struct exchange *x);
+void breakdown_answered_again(struct analysis *a, const struct answered_again *again);
 
 /* enumerations.c */
 void enumerations_init(struct analysis_state *s);

@@ -50,6 +50,8 @@ struct world {
     size_t closed_count;
     struct break_notice breaks[KEPT_MAX];
     size_t break_count;
+    struct answered_again again; /* the last */
+    size_t again_count;
 };
 
 /* ---- what comes out ---- */
@@ -108,6 +110,13 @@ static inline void on_broken(void *user, const struct break_notice *b)
     w->break_count++;
 }
 
+static inline void on_answered_again(void *user, const struct answered_again *a)
+{
+    struct world *w = user;
+    w->again = *a;
+    w->again_count++;
+}
+
 /* ---- the world ---- */
 
 static inline void address(struct endpoint *e, uint8_t last, uint16_t port)
@@ -120,7 +129,12 @@ static inline struct world *world_new(const struct keyring *keys)
 {
     struct world *w = calloc(1, sizeof(*w));
     assert_non_null(w);
-    struct dissect_events events = {on_message, on_exchange, on_open_closed, on_broken, w};
+    struct dissect_events events = {.message = on_message,
+                                    .exchange = on_exchange,
+                                    .open_closed = on_open_closed,
+                                    .broken = on_broken,
+                                    .answered_again = on_answered_again,
+                                    .user = w};
     w->d = dissector_new(&events, keys);
     assert_non_null(w->d);
     for (size_t i = 0; i < 4; i++) {

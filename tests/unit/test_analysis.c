@@ -180,8 +180,13 @@ static void quantiles_are_near_and_the_maximum_exact(void **state)
     assert_int_equal(durations_quantile(&d, 1), 10000000);
     assert_int_equal(d.max_ns, 10000000);
     assert_int_equal(durations_between(&d, 0, UINT64_MAX), 10000);
+    durations_change(&d, 9000000, 20000000);
+    assert_int_equal(d.count, 10000);
+    assert_int_equal(d.sum_ns, 10000ull * 10001 / 2 * 1000 + 11000000);
+    assert_int_equal(durations_quantile(&d, 1), 20000000);
+    assert_int_equal(durations_between(&d, 0, 15000000), 9999);
     durations_add(&d, UINT64_MAX / 4); /* longer than the last bucket */
-    assert_int_equal(durations_quantile(&d, 1) > 10000000, 1);
+    assert_int_equal(durations_quantile(&d, 1) > 20000000, 1);
 }
 
 static void waiting_leaves_notifications_out(void **state)

@@ -194,6 +194,41 @@ static void a_request_is_matched_with_its_final_response(void **state)
     world_free(w);
 }
 
+static void of_two_final_responses_the_last_counts_for_the_time(void **state)
+{
+    struct world *w = world_new(NULL);
+    put_create(request(w, SMB2_CREATE, 7), (struct rd)BYTES(u"a"));
+    deliver(w, 0, TO_SERVER);
+    for (size_t i = 0; i < 3; i++) {
+        response(w, SMB2_CREATE, 7, NOT_FOUND);
+        deliver(w, 0, FROM_SERVER);
+    }
+    assert_int_equal(w->message_count, 4);
+    assert_int_equal(w->exchange_count, 1);
+    assert_int_equal(counts(w).unmatched_responses, 0);
+    assert_int_equal(w->again_count, 2);
+    assert_int_equal(w->again.command, SMB2_CREATE);
+    assert_int_equal(w->again.before_ns - w->again.asked_ns, 2000000);
+    assert_int_equal(w->again.answered_ns - w->again.asked_ns, 3000000);
+
+    /* of another command or connection, or long after, it is nobody's */
+    put_closed(response(w, SMB2_CLOSE, 7, STATUS_SUCCESS));
+    deliver(w, 0, FROM_SERVER);
+    response(w, SMB2_CREATE, 7, NOT_FOUND);
+    deliver(w, 1, FROM_SERVER);
+    for (uint64_t id = 100; id < 132; id++) {
+        wire_empty_encode(request(w, SMB2_ECHO, id));
+        deliver(w, 0, TO_SERVER);
+        wire_empty_encode(response(w, SMB2_ECHO, id, STATUS_SUCCESS));
+        deliver(w, 0, FROM_SERVER);
+    }
+    response(w, SMB2_CREATE, 7, NOT_FOUND);
+    deliver(w, 0, FROM_SERVER);
+    assert_int_equal(w->again_count, 2);
+    assert_int_equal(counts(w).unmatched_responses, 3);
+    world_free(w);
+}
+
 static void message_ids_are_per_connection(void **state)
 {
     struct world *w = world_new(NULL);
@@ -353,6 +388,7 @@ int main(void)
         cmocka_unit_test(lengths_before_the_cut_are_taken),
         cmocka_unit_test(a_header_cut_before_its_session_is_not_matched),
         cmocka_unit_test(a_request_is_matched_with_its_final_response),
+        cmocka_unit_test(of_two_final_responses_the_last_counts_for_the_time),
         cmocka_unit_test(message_ids_are_per_connection),
         cmocka_unit_test(a_cancel_has_no_response_and_leaves_its_request_waiting),
         cmocka_unit_test(a_response_without_its_request_is_an_exchange_of_its_own),
