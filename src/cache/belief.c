@@ -136,10 +136,9 @@ void keep_bounds(struct cache *c, enum observe_cache which, const struct ring_en
 
 /* ---- inserting ---- */
 
-void info_insert(struct cache *c, struct cache_file *f, const struct file_attr *attr,
-                 struct stamp stamp)
+void info_believe(struct cache *c, struct cache_file *f, const struct file_attr *attr,
+                  struct stamp stamp)
 {
-    struct event_path p;
     file_hear(f, attr);
     f->info = stamp;
     if (f->believed) {
@@ -151,6 +150,13 @@ void info_insert(struct cache *c, struct cache_file *f, const struct file_attr *
         file_settle(c, f);
         keep_bounds(c, OBSERVE_INFO, &f->ring);
     }
+}
+
+void info_insert(struct cache *c, struct cache_file *f, const struct file_attr *attr,
+                 struct stamp stamp)
+{
+    struct event_path p;
+    info_believe(c, f, attr, stamp);
     observe_insert(c->observe, OBSERVE_INFO, event_file(c, f, &p));
 }
 
@@ -251,6 +257,23 @@ struct cache_negative *negative_find(const struct cache *c, const struct cache_f
     return NULL;
 }
 
+struct cache_negative *negative_next_alike(const struct cache *c, const struct cache_file *dir,
+                                           const char *name, size_t len,
+                                           const struct cache_negative *after)
+{
+    if (!dir->dir)
+        return NULL;
+    struct hash_node *node =
+        after ? hash_next(&after->by_fold)
+              : hash_first(&dir->dir->negatives, utf8_fold_hash(name, len, c->seed));
+    for (; node; node = hash_next(node)) {
+        struct cache_negative *n = container_of(node, struct cache_negative, by_fold);
+        if (utf8_fold_equal(n->spelling, n->len, name, len))
+            return n;
+    }
+    return NULL;
+}
+
 bool negative_valid(struct cache *c, struct cache_file *dir, const char *name, size_t len,
                     uint64_t now, uint64_t *ret_until, enum observe_miss *ret_why)
 {
@@ -285,11 +308,10 @@ void negatives_supersede(struct cache *c, struct cache_file *dir, const char *na
     }
 }
 
-bool listed_attr_valid(const struct cache *c, const struct cache_listing *l,
+bool listed_attr_valid(const struct cache *c, const struct cache_listing *l, size_t i,
                        const struct cache_file *f, uint64_t now)
 {
-    struct cache_ticket t = listing_ticket(l);
-    return still_valid(c, OBSERVE_INFO, t.sent, now) &&
-           (!f || (order_after(t.order, f->changed) &&
-                   (!f->heard || !order_after(f->info.order, t.order))));
+    struct cache_ticket t = listing_heard(l, i);
+    return cache_listing_attr_known(l, i) && still_valid(c, OBSERVE_INFO, t.sent, now) &&
+           order_after(t.order, f->changed) && (!f->heard || !order_after(f->info.order, t.order));
 }

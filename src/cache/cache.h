@@ -52,6 +52,9 @@ uint64_t cache_file_serial(const struct cache_file *f);
 bool cache_file_is_dir(const struct cache_file *f);
 /* The size that was last heard of, believed or not; false where none was. */
 bool cache_file_size(const struct cache_file *f, uint64_t *ret);
+/* The attributes that were last heard of, believed or not; NULL where none were. Good until the
+ * next call. */
+const struct file_attr *cache_file_heard(const struct cache_file *f);
 /* Can these attributes, just told by the server, be of this very file? Not where both have an id
  * and the ids differ, nor where one is a directory and the other is not. */
 bool cache_file_same(const struct cache_file *f, const struct file_attr *attr);
@@ -181,12 +184,15 @@ bool cache_name_failed(struct cache *c, struct cache_file *f, enum observe_miss 
  * as long as they were: they get, lose or change the one entry. A listing that readers hold is
  * replaced by a changed copy; one that nobody else holds is changed in place (O(1) amortised).
  * A patched entry counts as heard at the ticket's time, so it lives no longer than any answer.
+ * The attributes of a directory whose names changed are dropped, since its times changed with them.
  * All count `patched` once for each belief that was changed (observe_patch).
  */
 
 /* `name` was made in `dir` (create, mkdir, link, symlink), and is believed to be there from now on,
  * exactly so spelled. Gives its file as cache_commit_found does. A second name of `linked` (NULL: a
- * new file) leads to that. */
+ * new file) leads to that, and only then may `attr` be NULL: not told. A directory that was made is
+ * believed to be empty. -ENOMEM; -EINVAL for a second name of a directory, and no attributes of a
+ * new file. */
 int cache_made(struct cache *c, struct cache_file *dir, const char *name, size_t len,
                const struct file_attr *attr, struct cache_file *linked, struct cache_ticket ticket,
                uint64_t now, struct cache_file **ret, uint64_t *ret_valid_until);
@@ -197,7 +203,7 @@ void cache_removed(struct cache *c, struct cache_file *dir, const char *name, si
                    struct cache_ticket ticket, uint64_t now);
 /* Both in one, and the object stays itself: everything believed beneath a directory stays. What
  * `to` led to is detached. `attr` (NULL: not told): the file's after the change. In one directory
- * with names that fold alike it is a change of spelling. */
+ * with names that fold alike it is a change of spelling. -ENOMEM. */
 int cache_renamed(struct cache *c, struct cache_file *from_dir, const char *from, size_t from_len,
                   struct cache_file *to_dir, const char *to, size_t to_len,
                   const struct file_attr *attr, struct cache_ticket ticket, uint64_t now);
@@ -216,7 +222,7 @@ int cache_listing_add(struct cache_listing *l, const char *name, size_t len,
 int cache_listing_seal(struct cache_listing *l,
                        struct cache_ticket ticket); /* builds the index; -ENOMEM */
 
-/* From here on immutable; any thread, no lock. */
+/* From here on immutable while anybody but the cache refers to it; any thread, no lock. */
 struct cache_listing *cache_listing_ref(struct cache_listing *l);
 struct cache_listing *
 cache_listing_unref(struct cache_listing *l); /* returns NULL; NULL is allowed */
@@ -225,6 +231,9 @@ size_t cache_listing_wire_bytes(const struct cache_listing *l);
 /* The name (not NUL-terminated) and attributes of entry i < count. */
 const char *cache_listing_entry(const struct cache_listing *l, size_t i, size_t *ret_len,
                                 const struct file_attr **ret_attr);
+/* Whether entry i's attributes are more than its kind: not where an own change made them old and
+ * did not tell the new ones. */
+bool cache_listing_attr_known(const struct cache_listing *l, size_t i);
 
 /* ---- for replays of what other clients did (capture/) ---- */
 

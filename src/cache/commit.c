@@ -7,7 +7,7 @@
  * names that it lists otherwise are bound anew, and attributes held beside it are brought up to
  * date, so that what is older never comes back when the listing itself is evicted. Conversely an
  * answer about one name that contradicts an older listing shows that the listing is stale, and it
- * goes.
+ * goes. (What this client itself changed comes in through change.c.)
  */
 #include <errno.h>
 
@@ -35,18 +35,18 @@ static bool same_place(const struct cache_file *dir, struct cache_ticket t)
     }
 }
 
-static bool names_unchanged(const struct cache_file *dir, struct cache_ticket t)
+bool names_unchanged(const struct cache_file *dir, struct cache_ticket t)
 {
     return same_place(dir, t) && (!dir->dir || order_after(t.order, dir->dir->changed));
 }
 
-static bool attr_newest(const struct cache_file *f, struct cache_ticket t)
+bool attr_newest(const struct cache_file *f, struct cache_ticket t)
 {
     return order_after(t.order, f->changed) && (!f->heard || order_after(t.order, f->info.order));
 }
 
-static uint64_t believed_until(const struct cache *c, enum observe_cache which, uint64_t sent,
-                               uint64_t now)
+uint64_t believed_until(const struct cache *c, enum observe_cache which, uint64_t sent,
+                        uint64_t now)
 {
     return still_valid(c, which, sent, now) ? sent + c->lifetime[which] : 0;
 }
@@ -86,19 +86,24 @@ void cache_learn_spelling(struct cache *c, const char *name, size_t len, const c
 
 /* ---- attributes ---- */
 
+void identify_by_attr(struct cache *c, struct cache_file *f, const struct file_attr *attr)
+{
+    if (f->identified)
+        return;
+    struct cache_name *n =
+        list_empty(&f->names) ? NULL : container_of(f->names.next, struct cache_name, of_file);
+    if (n)
+        name_bind(c, n->dir, n->spelling, n->len, attr, n->bound);
+    else if (f == c->root)
+        file_identify(c, f, f, "", 0, attr);
+}
+
 uint64_t cache_commit_attr(struct cache *c, struct cache_file *f, const struct file_attr *attr,
                            struct cache_ticket ticket, uint64_t now)
 {
     if (!cache_file_same(f, attr) || !attr_newest(f, ticket))
         return 0;
-    if (!f->identified) {
-        struct cache_name *n =
-            list_empty(&f->names) ? NULL : container_of(f->names.next, struct cache_name, of_file);
-        if (n)
-            name_bind(c, n->dir, n->spelling, n->len, attr, n->bound);
-        else if (f == c->root)
-            file_identify(c, f, f, "", 0, attr);
-    }
+    identify_by_attr(c, f, attr);
     if (!c->enabled[OBSERVE_INFO]) {
         file_hear(f, attr);
         f->info = stamp_of(ticket);
@@ -110,18 +115,24 @@ uint64_t cache_commit_attr(struct cache *c, struct cache_file *f, const struct f
 
 /* ---- names ---- */
 
-/* What is known of this one name is newer than the ticket. */
+/* What is known of this one name, in whatever case, is newer than the ticket. Under the names that
+ * listings do not have, any file may be meant that this client has changed since. */
 static bool name_is_newer(struct cache *c, struct cache_file *dir, const char *name, size_t len,
                           struct cache_ticket t)
 {
-    struct cache_negative *negative = negative_find(c, dir, name, len);
-    struct cache_name *n = name_find(c, dir, name, len);
-    return (negative && !order_after(t.order, negative->stamp.order)) ||
-           (n && n->confirmed && !order_after(t.order, n->existence.order));
+    const struct cache_negative *negative = NULL;
+    const struct cache_name *n = NULL;
+    while ((negative = negative_next_alike(c, dir, name, len, negative)))
+        if (!order_after(t.order, negative->stamp.order))
+            return true;
+    while ((n = name_next_alike(c, dir, name, len, n)))
+        if (n->confirmed && !order_after(t.order, n->existence.order))
+            return true;
+    return (may_be_unlisted(name, len) || utf8_has_non_ascii(name, len)) && dir->dir &&
+           !order_after(t.order, dir->dir->patched);
 }
 
-/* A believed listing that is newer than the ticket has the last word. */
-static bool listing_is_newer(const struct cache_file *dir, struct cache_ticket t)
+bool listing_is_newer(const struct cache_file *dir, struct cache_ticket t)
 {
     return dir->dir && dir->dir->listing &&
            !order_after(t.order, listing_ticket(dir->dir->listing).order);
@@ -248,7 +259,8 @@ void cache_commit_listing(struct cache *c, struct cache_file *dir, struct cache_
     if (!d || listing_is_newer(dir, ticket))
         return;
     weigh_listing(c, d, ticket, now, false);
-    if (!names_unchanged(dir, ticket) || is_contradicted(d, l))
+    if (!names_unchanged(dir, ticket) || !order_after(ticket.order, d->patched) ||
+        is_contradicted(d, l))
         return;
     d->listed = true;
     d->probes = 0;
@@ -286,106 +298,51 @@ void cache_commit_partial(struct cache *c, struct cache_file *dir, struct cache_
     d->lost = MISS_PARTIAL;
 }
 
+/* What the believed listing of `dir` has of entry i: own changes may have made another of it since
+ * the reader got his. */
+enum still { STILL_THERE, NOT_THE_SAME, TAKEN_OUT };
+static enum still is_still_there(const struct cache_file *dir, const struct cache_listing *l,
+                                 size_t i)
+{
+    const struct cache_listing *believed = dir->dir ? dir->dir->listing : NULL;
+    if (believed == l)
+        return STILL_THERE;
+    if (!believed || listing_ticket(believed).order != listing_ticket(l).order)
+        return NOT_THE_SAME;
+    size_t folded, one;
+    const char *name;
+    const struct listing_entry *e = listing_at(l, i, &name);
+    int64_t at = listing_find(believed, name, e->len, &folded, &one);
+    if (at < 0)
+        return TAKEN_OUT;
+    return listing_heard(believed, (size_t)at).order == listing_heard(l, i).order ? STILL_THERE
+                                                                                  : NOT_THE_SAME;
+}
+
 int cache_adopt(struct cache *c, struct cache_file *dir, struct cache_listing *l, size_t i,
                 uint64_t now, struct cache_file **ret, uint64_t *ret_valid_until)
 {
     const char *spelling;
     const struct listing_entry *e = listing_at(l, i, &spelling);
-    struct cache_ticket t = listing_ticket(l);
-    struct cache_name *n = name_bind(c, dir, spelling, e->len, &e->attr, t.order);
-    if (!n)
+    struct cache_ticket t = listing_heard(l, i);
+    enum still still = is_still_there(dir, l, i);
+    struct cache_file *f = NULL;
+    if (still == TAKEN_OUT) {
+        f = file_for(c, dir, spelling, e->len, &e->attr);
+    } else {
+        struct cache_name *n = name_bind(c, dir, spelling, e->len, &e->attr, t.order);
+        f = n ? n->file : NULL;
+    }
+    if (!f)
         return -ENOMEM;
-    struct cache_file *f = cache_file_ref(n->file);
+    cache_file_ref(f);
     bool believed =
-        dir->dir->listing == l && cache_file_same(f, &e->attr) && listed_attr_valid(c, l, f, now);
+        still == STILL_THERE && cache_file_same(f, &e->attr) && listed_attr_valid(c, l, i, f, now);
     if (believed && !f->believed)
         file_hear_as_of(f, &e->attr, t);
-    uint64_t names_until = t.sent + c->lifetime[OBSERVE_DIR],
+    uint64_t names_until = listing_ticket(l).sent + c->lifetime[OBSERVE_DIR],
              attr_until = t.sent + c->lifetime[OBSERVE_INFO];
     *ret_valid_until = !believed ? 0 : names_until < attr_until ? names_until : attr_until;
     *ret = f;
     return 0;
-}
-
-/* ---- changes ---- */
-
-static void drop_names(struct cache *c, struct cache_file *dir, enum observe_miss why)
-{
-    struct event_path p;
-    struct cache_dir *d = dir->dir;
-    if (d->listing)
-        observe_invalidate(c->observe, OBSERVE_DIR, why, event_file(c, dir, &p));
-    listing_drop(c, dir, why);
-    d->too_large = false;
-    d->lost = why;
-    d->changed = ++c->order;
-}
-
-static void drop_attr(struct cache *c, struct cache_file *f, enum observe_miss why)
-{
-    struct event_path p;
-    if (f->believed)
-        observe_invalidate(c->observe, OBSERVE_INFO, why, event_file(c, f, &p));
-    info_drop(c, f, why);
-    f->lost = why;
-    f->changed = ++c->order;
-}
-
-static void drop_negative(struct cache *c, struct cache_negative *n, enum observe_miss why)
-{
-    struct event_path p;
-    observe_invalidate(c->observe, OBSERVE_NOTFOUND, why,
-                       event_child(c, n->dir, n->spelling, n->len, &p));
-    negative_drop(c, n);
-}
-
-void cache_changed(struct cache *c, struct cache_file *f, enum observe_miss reason)
-{
-    f->refs++;
-    drop_attr(c, f, reason);
-    if (f->is_dir && file_dir(c, f)) {
-        drop_names(c, f, reason);
-        struct hash_node *node;
-        while ((node = hash_each(&f->dir->negatives, NULL)))
-            drop_negative(c, container_of(node, struct cache_negative, by_fold), reason);
-    }
-    f->refs--;
-    file_settle(c, f);
-}
-
-void cache_name_changed(struct cache *c, struct cache_file *dir, const char *name, size_t len,
-                        enum observe_miss reason)
-{
-    if (!file_dir(c, dir))
-        return;
-    dir->refs++;
-    drop_names(c, dir, reason);
-    struct hash_node *node = hash_first(&dir->dir->negatives, utf8_fold_hash(name, len, c->seed));
-    while (node) {
-        struct hash_node *after = hash_next(node);
-        struct cache_negative *n = container_of(node, struct cache_negative, by_fold);
-        if (utf8_fold_equal(n->spelling, n->len, name, len))
-            drop_negative(c, n, reason);
-        node = after;
-    }
-    struct cache_name *n = name_find(c, dir, name, len);
-    if (n) {
-        n->confirmed = false;
-        n->file->moved = ++c->order;
-    }
-    dir->refs--;
-    file_settle(c, dir);
-}
-
-bool cache_name_failed(struct cache *c, struct cache_file *f, enum observe_miss reason)
-{
-    cache_changed(c, f, reason);
-    struct cache_name *n = name_leading_to(f);
-    if (!n)
-        return false;
-    cache_name_changed(c, n->dir, n->spelling, n->len, reason);
-    if (f->names.next == f->names.prev)
-        return false;
-    name_unbind(c, n);
-    return name_leading_to(f) != NULL;
 }

@@ -47,7 +47,7 @@ struct cache_dir *file_dir(struct cache *c, struct cache_file *f)
     hash_init(&d->names);
     hash_init(&d->negatives);
     list_init(&d->ring.link);
-    d->changed = order_long_ago(c);
+    d->changed = d->patched = order_long_ago(c);
     d->lost = MISS_ABSENT;
     f->dir = d;
     return d;
@@ -119,6 +119,21 @@ struct cache_name *name_find(const struct cache *c, const struct cache_file *dir
     for (; n; n = hash_next(n)) {
         struct cache_name *found = container_of(n, struct cache_name, by_fold);
         if (found->len == len && memcmp(found->spelling, name, len) == 0)
+            return found;
+    }
+    return NULL;
+}
+
+struct cache_name *name_next_alike(const struct cache *c, const struct cache_file *dir,
+                                   const char *name, size_t len, const struct cache_name *after)
+{
+    if (!dir->dir)
+        return NULL;
+    struct hash_node *n =
+        after ? hash_next(&after->by_fold) : hash_first(&dir->dir->names, fold_key(c, name, len));
+    for (; n; n = hash_next(n)) {
+        struct cache_name *found = container_of(n, struct cache_name, by_fold);
+        if (utf8_fold_equal(found->spelling, found->len, name, len))
             return found;
     }
     return NULL;
@@ -223,10 +238,8 @@ void file_hear_as_of(struct cache_file *f, const struct file_attr *attr, struct 
     f->info = (struct stamp){.order = t.order, .sent = t.sent};
 }
 
-/* The object for these attributes: a regular file that is known under another name, or a new one.
- */
-static struct cache_file *file_for(struct cache *c, struct cache_file *dir, const char *name,
-                                   size_t len, const struct file_attr *attr)
+struct cache_file *file_for(struct cache *c, struct cache_file *dir, const char *name, size_t len,
+                            const struct file_attr *attr)
 {
     struct cache_file *f = attr->id && !file_attr_is_dir(attr) ? find_by_id(c, attr->id) : NULL;
     if (f && !f->is_dir && f->attr.created == attr->created)
@@ -259,6 +272,26 @@ struct cache_name *name_bind(struct cache *c, struct cache_file *dir, const char
         file_settle(c, f);
     dir->refs--;
     file_settle(c, dir);
+    return n;
+}
+
+struct cache_name *name_lead(struct cache *c, struct cache_file *dir, const char *spelling,
+                             size_t len, struct cache_file *f, uint64_t order)
+{
+    struct cache_name *n = name_find(c, dir, spelling, len);
+    if (!n || n->file != f) {
+        dir->refs++;
+        f->refs++;
+        if (n)
+            name_unbind(c, n);
+        n = name_new(c, dir, spelling, len, f);
+        f->refs--;
+        dir->refs--;
+        file_settle(c, dir);
+        file_settle(c, f);
+    }
+    if (n)
+        n->bound = order;
     return n;
 }
 
@@ -375,6 +408,11 @@ bool cache_file_size(const struct cache_file *f, uint64_t *ret)
     return f->heard;
 }
 
+const struct file_attr *cache_file_heard(const struct cache_file *f)
+{
+    return f->heard ? &f->attr : NULL;
+}
+
 void cache_sizes(const struct cache *c, struct cache_sizes *ret)
 {
     *ret = (struct cache_sizes){.bytes = c->bytes, .files = c->file_count};
@@ -385,7 +423,8 @@ void cache_sizes(const struct cache *c, struct cache_sizes *ret)
 void cache_set_order(struct cache *c, uint64_t order)
 {
     c->order = order - 1;
-    c->root->changed = c->root->moved = c->root->dir->changed = order_long_ago(c);
+    c->root->changed = c->root->moved = c->root->dir->changed = c->root->dir->patched =
+        order_long_ago(c);
 }
 
 /* ---- paths ---- */

@@ -1,7 +1,8 @@
 /*
  * Inside of cache/: listing.c (snapshots), file.c (names, files, their identity and life), belief.c
- * (the three beliefs and their bounds), commit.c (answers), plan.c (what to do next; paths),
- * reveal.c (listings that are learnt bit by bit).
+ * (the three beliefs and their bounds), commit.c (answers), change.c (dropping and patching),
+ * own.c (what this client did), plan.c (what to do next; paths), reveal.c (listings that are learnt
+ * bit by bit).
  */
 #ifndef LARDER_CACHE_INTERNAL_H
 #define LARDER_CACHE_INTERNAL_H
@@ -61,6 +62,7 @@ struct cache_dir {
     struct hash names;       /* struct cache_name, by folded spelling */
     struct hash negatives;   /* struct cache_negative, the same */
     uint64_t changed;        /* order at which names in it last changed */
+    uint64_t patched;        /* order of the last own change of one of them */
 
     struct cache_listing *listing; /* NULL: none believed */
     struct ring_entry ring;
@@ -172,10 +174,16 @@ struct listing_entry {
     struct file_attr attr;
     size_t name; /* offset */
     uint16_t len;
-    uint32_t alike; /* + 1: the next entry whose name folds alike; 0: none */
+    bool gone : 1;    /* taken out: no entry any more */
+    bool untold : 1;  /* the attributes are old, the name is not */
+    bool patched : 1; /* heard of by an own change, after the listing's ticket */
+    uint32_t alike;   /* + 1: the next entry whose name folds alike; 0: none */
 };
 struct cache_ticket listing_ticket(const struct cache_listing *l);
+/* The same of entry i. */
+struct cache_ticket listing_heard(const struct cache_listing *l, size_t i);
 size_t listing_memory(const struct cache_listing *l);
+size_t listing_wire_bytes(const char *name, size_t len); /* of one entry */
 const struct listing_entry *listing_at(const struct cache_listing *l, size_t i,
                                        const char **ret_name);
 /* Index of the exact spelling, -1: none. *ret_folded: how many other spellings fold alike,
@@ -187,15 +195,41 @@ bool listing_is_open(const struct cache_listing *l);
 int listing_extend(struct cache_listing *l, const char *name, size_t len,
                    const struct file_attr *attr, size_t wire_bytes);
 
+/* For own changes, of a sealed listing that is not shared: nobody else refers to it. Names that the
+ * index does not lead to cannot be taken out: such listings are not patched. */
+bool listing_can_be_patched(const struct cache_listing *l);
+bool listing_is_shared(const struct cache_listing *l);
+struct cache_listing *listing_copy(const struct cache_listing *l); /* NULL: out of memory */
+/* The entry `name` is there, with these attributes; not `told`: they are none to answer with. As of
+ * `heard`. -ENOMEM. */
+int listing_put(struct cache_listing *l, const char *name, size_t len, const struct file_attr *attr,
+                bool told, struct cache_ticket heard);
+int listing_tell(struct cache_listing *l, size_t i, const struct file_attr *attr, bool told,
+                 struct cache_ticket heard);
+/* May renumber the entries. */
+void listing_take_out(struct cache_listing *l, size_t i);
+/* Closes the gaps of entries that were taken out: before a reader gets it. */
+void listing_compact(struct cache_listing *l);
+
 /* ---- file.c ---- */
 
 struct cache_dir *file_dir(struct cache *c, struct cache_file *f); /* makes it; NULL: no memory */
 struct cache_name *name_find(const struct cache *c, const struct cache_file *dir, const char *name,
                              size_t len);
+/* The object for these attributes, to which no name leads yet: a regular file that is known under
+ * another one, or a new file. The caller refers to it, or settles it. NULL: no memory. */
+struct cache_file *file_for(struct cache *c, struct cache_file *dir, const char *name, size_t len,
+                            const struct file_attr *attr);
 /* The name `spelling` in `dir`, leading to a file of these attributes; what an answer newer than
  * `order` said about it stays. NULL: no memory. */
 struct cache_name *name_bind(struct cache *c, struct cache_file *dir, const char *spelling,
                              size_t len, const struct file_attr *attr, uint64_t order);
+/* The next name in `dir` that folds like this one, other spellings too; start with NULL. */
+struct cache_name *name_next_alike(const struct cache *c, const struct cache_file *dir,
+                                   const char *name, size_t len, const struct cache_name *after);
+/* The name `spelling` in `dir` leads to this very file from now on. NULL: no memory. */
+struct cache_name *name_lead(struct cache *c, struct cache_file *dir, const char *spelling,
+                             size_t len, struct cache_file *f, uint64_t order);
 /* The same for a directory of which nothing is known but that it must be there. */
 struct cache_name *name_bind_unknown_dir(struct cache *c, struct cache_file *dir,
                                          const char *spelling, size_t len);
@@ -226,6 +260,9 @@ const char *event_child(const struct cache *c, const struct cache_file *dir, con
 
 struct cache_negative *negative_find(const struct cache *c, const struct cache_file *dir,
                                      const char *name, size_t len);
+struct cache_negative *negative_next_alike(const struct cache *c, const struct cache_file *dir,
+                                           const char *name, size_t len,
+                                           const struct cache_negative *after);
 void negative_drop(struct cache *c, struct cache_negative *n);
 /* Drops the negatives whose names fold like this one (all of the directory's for a NULL name) and
  * that are older. */
@@ -234,7 +271,9 @@ void negatives_supersede(struct cache *c, struct cache_file *dir, const char *na
 void info_drop(struct cache *c, struct cache_file *f, enum observe_miss why);
 void listing_drop(struct cache *c, struct cache_file *dir, enum observe_miss why);
 
-/* Insert or renew, keep the bounds, count. */
+/* Insert or renew, keep the bounds, count (the first leaves that to its caller). */
+void info_believe(struct cache *c, struct cache_file *f, const struct file_attr *attr,
+                  struct stamp stamp);
 void info_insert(struct cache *c, struct cache_file *f, const struct file_attr *attr,
                  struct stamp stamp);
 void negative_insert(struct cache *c, struct cache_file *dir, const char *name, size_t len,
@@ -252,9 +291,44 @@ bool info_valid(struct cache *c, struct cache_file *f, uint64_t now, enum observ
 bool negative_valid(struct cache *c, struct cache_file *dir, const char *name, size_t len,
                     uint64_t now, uint64_t *ret_until, enum observe_miss *ret_why);
 
-/* Whether attributes out of this listing may be believed of f (NULL: a file of which nothing else
- * is known). */
-bool listed_attr_valid(const struct cache *c, const struct cache_listing *l,
+/* Whether the attributes of this entry may be believed of f. */
+bool listed_attr_valid(const struct cache *c, const struct cache_listing *l, size_t i,
                        const struct cache_file *f, uint64_t now);
+
+/* ---- commit.c ---- */
+
+/* Whether the answer is about what the names in `dir` are now: nothing changed them, nor moved it,
+ * since it was asked for. */
+bool names_unchanged(const struct cache_file *dir, struct cache_ticket t);
+/* A believed listing that is newer than the ticket has the last word. */
+bool listing_is_newer(const struct cache_file *dir, struct cache_ticket t);
+/* Nothing newer than the ticket has been heard of the file's attributes. */
+bool attr_newest(const struct cache_file *f, struct cache_ticket t);
+/* An object that was made without an answer about it gets its identity from the first one. */
+void identify_by_attr(struct cache *c, struct cache_file *f, const struct file_attr *attr);
+uint64_t believed_until(const struct cache *c, enum observe_cache which, uint64_t sent,
+                        uint64_t now);
+
+/* ---- change.c ---- */
+
+/* With their events, if there is something to drop. */
+void drop_listing(struct cache *c, struct cache_file *dir, enum observe_miss why);
+void drop_attr(struct cache *c, struct cache_file *f, enum observe_miss why);
+/* What is believed of the names in a directory. */
+void drop_inside(struct cache *c, struct cache_file *dir, enum observe_miss why);
+
+/* The believed listing to be patched, the cache's alone: a copy where somebody reads it; NULL:
+ * none. And after a patch that ended in `r`, of the listing that took `before` bytes. */
+struct cache_listing *listing_writable(struct cache *c, struct cache_file *dir);
+void listing_patched(struct cache *c, struct cache_file *dir, size_t before, int r);
+
+/* Attributes after an own change that was sent with `ticket` and got `order` when it was completed:
+ * they are believed and shown by the listings, where they may be taken: nothing newer than the
+ * ticket is known, else forgotten. Returns until when they are believed. */
+bool attr_may_be_taken(const struct cache_file *f, const struct file_attr *attr,
+                       struct cache_ticket ticket);
+uint64_t attr_take(struct cache *c, struct cache_file *f, const struct file_attr *attr,
+                   struct cache_ticket ticket, uint64_t order, uint64_t now);
+void attr_forget(struct cache *c, struct cache_file *f);
 
 #endif

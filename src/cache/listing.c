@@ -6,8 +6,12 @@
  * server that lists one name in many cases, or again and again, makes a long chain and no slow
  * index.
  *
- * A listing that was left open is the exception: a replay of somebody else's requests learns of its
- * names only bit by bit, and adds them.
+ * Two listings are not immutable. One that nobody but the cache refers to is patched in place with
+ * this client's own changes: what is added goes to the end, what is taken out is marked and leaves
+ * the index, and its place is closed up when half of all are such, or before a reader gets the
+ * listing; so an entry costs the same however many there are, and a reader sees no gaps. Patched
+ * entries have a stamp of their own, in an array that only patched listings have. And one that was
+ * left open is of a replay of somebody else's requests, which learns of its names only bit by bit.
  */
 #include <errno.h>
 #include <stdatomic.h>
@@ -25,8 +29,26 @@ struct cache_listing {
     uint32_t *index; /* entry + 1, 0: empty */
     size_t index_mask;
     size_t wire_bytes;
+    size_t gone;                 /* entries that were taken out */
+    size_t repeated;             /* entries that the index does not lead to: listed twice */
+    struct cache_ticket *stamps; /* of patched entries; NULL: none */
+    size_t stamps_cap;
     bool open; /* entries may still be added */
 };
+
+/* What an entry takes in a FileIdBothDirectoryInformation buffer (MS-FSCC 2.4.20). */
+#define DIRENT_FIXED 104
+
+size_t listing_wire_bytes(const char *name, size_t len)
+{
+    size_t units = 0;
+    for (size_t i = 0; i < len; i++) {
+        unsigned char b = (unsigned char)name[i];
+        units += (b & 0xc0) != 0x80; /* every character, two for those of four bytes */
+        units += b >= 0xf0;
+    }
+    return (DIRENT_FIXED + 2 * units + 7) / 8 * 8;
+}
 
 struct cache_listing *cache_listing_new(void)
 {
@@ -99,8 +121,14 @@ static void index_add(struct cache_listing *l, uint32_t *index, size_t mask, siz
         return;
     }
     struct listing_entry *first = &l->entries[index[at] - 1];
-    if (is_spelled(l, index[at] - 1, name, e->len))
-        return; /* once is enough to be found */
+    if (first->gone) { /* it only held the place */
+        index[at] = (uint32_t)i + 1;
+        return;
+    }
+    if (is_spelled(l, index[at] - 1, name, e->len)) {
+        l->repeated++; /* once is enough to be found */
+        return;
+    }
     e->alike = first->alike;
     first->alike = (uint32_t)i + 1;
 }
@@ -114,8 +142,10 @@ static int build_index(struct cache_listing *l)
     uint32_t *index = calloc(size, sizeof *index);
     if (!index)
         return -ENOMEM;
+    l->repeated = 0;
     for (size_t i = 0; i < l->count; i++)
-        index_add(l, index, size - 1, i);
+        if (!l->entries[i].gone)
+            index_add(l, index, size - 1, i);
     free(l->index);
     l->index = index;
     l->index_mask = size - 1;
@@ -166,6 +196,7 @@ struct cache_listing *cache_listing_unref(struct cache_listing *l)
         free(l->entries);
         free(l->names);
         free(l->index);
+        free(l->stamps);
         free(l);
     }
     return NULL;
@@ -189,15 +220,25 @@ const char *cache_listing_entry(const struct cache_listing *l, size_t i, size_t 
     return l->names + l->entries[i].name;
 }
 
+bool cache_listing_attr_known(const struct cache_listing *l, size_t i)
+{
+    return !l->entries[i].untold;
+}
+
 struct cache_ticket listing_ticket(const struct cache_listing *l)
 {
     return l->ticket;
 }
 
+struct cache_ticket listing_heard(const struct cache_listing *l, size_t i)
+{
+    return l->entries[i].patched ? l->stamps[i] : l->ticket;
+}
+
 size_t listing_memory(const struct cache_listing *l)
 {
     return sizeof *l + l->entries_cap * sizeof *l->entries + l->names_cap +
-           (l->index_mask + 1) * sizeof *l->index;
+           (l->index_mask + 1) * sizeof *l->index + l->stamps_cap * sizeof *l->stamps;
 }
 
 const struct listing_entry *listing_at(const struct cache_listing *l, size_t i,
@@ -214,6 +255,8 @@ int64_t listing_find(const struct cache_listing *l, const char *name, size_t len
     *ret_folded = 0;
     size_t at = index_place(l, l->index, l->index_mask, name, len);
     for (uint32_t i = l->index[at]; i; i = l->entries[i - 1].alike) {
+        if (l->entries[i - 1].gone)
+            continue;
         if (is_spelled(l, i - 1, name, len)) {
             exact = (int64_t)i - 1;
         } else {
@@ -222,4 +265,127 @@ int64_t listing_find(const struct cache_listing *l, const char *name, size_t len
         }
     }
     return exact;
+}
+
+/* ---- own changes ---- */
+
+bool listing_can_be_patched(const struct cache_listing *l)
+{
+    return !l->open && !l->repeated;
+}
+
+bool listing_is_shared(const struct cache_listing *l)
+{
+    return atomic_load_explicit(&l->refs, memory_order_acquire) > 1;
+}
+
+struct cache_listing *listing_copy(const struct cache_listing *l)
+{
+    struct cache_listing *copy = cache_listing_new();
+    if (!copy)
+        return NULL;
+    copy->ticket = l->ticket;
+    copy->wire_bytes = l->wire_bytes;
+    copy->count = l->count;
+    copy->gone = l->gone;
+    copy->entries_cap = l->count + l->count / 8 + 8; /* there will be more changes */
+    copy->names_cap = l->names_len + l->names_len / 8 + 64;
+    copy->stamps_cap = l->stamps ? copy->entries_cap : 0;
+    copy->entries = malloc(copy->entries_cap * sizeof *copy->entries);
+    copy->names = malloc(copy->names_cap);
+    copy->stamps = l->stamps ? malloc(copy->stamps_cap * sizeof *copy->stamps) : NULL;
+    if (!copy->entries || !copy->names || (l->stamps && !copy->stamps))
+        return cache_listing_unref(copy);
+    if (l->count)
+        memcpy(copy->entries, l->entries, l->count * sizeof *l->entries);
+    if (l->names_len)
+        memcpy(copy->names, l->names, l->names_len);
+    copy->names_len = l->names_len;
+    for (size_t i = 0; l->stamps && i < l->count; i++)
+        if (l->entries[i].patched)
+            copy->stamps[i] = l->stamps[i];
+    return build_index(copy) < 0 ? cache_listing_unref(copy) : copy;
+}
+
+static int stamp_entry(struct cache_listing *l, size_t i, struct cache_ticket heard)
+{
+    if (l->stamps_cap < l->entries_cap) {
+        struct cache_ticket *wider = realloc(l->stamps, l->entries_cap * sizeof *wider);
+        if (!wider)
+            return -ENOMEM;
+        l->stamps = wider;
+        l->stamps_cap = l->entries_cap;
+    }
+    l->entries[i].patched = true;
+    l->stamps[i] = heard;
+    return 0;
+}
+
+int listing_tell(struct cache_listing *l, size_t i, const struct file_attr *attr, bool told,
+                 struct cache_ticket heard)
+{
+    struct listing_entry *e = &l->entries[i];
+    if (stamp_entry(l, i, heard) < 0)
+        return -ENOMEM;
+    e->attr = *attr;
+    e->untold = !told;
+    return 0;
+}
+
+int listing_put(struct cache_listing *l, const char *name, size_t len, const struct file_attr *attr,
+                bool told, struct cache_ticket heard)
+{
+    size_t folded, one;
+    int64_t i = listing_find(l, name, len, &folded, &one);
+    if (i < 0) {
+        int r = listing_extend(l, name, len, attr, listing_wire_bytes(name, len));
+        if (r < 0)
+            return r;
+        i = (int64_t)l->count - 1;
+    }
+    return listing_tell(l, (size_t)i, attr, told, heard);
+}
+
+void listing_compact(struct cache_listing *l)
+{
+    if (!l->gone)
+        return;
+    size_t to = 0, names_len = 0;
+    for (size_t i = 0; i < l->count; i++) {
+        struct listing_entry e = l->entries[i];
+        if (e.gone)
+            continue;
+        memmove(l->names + names_len, l->names + e.name, e.len);
+        e.name = names_len;
+        names_len += e.len;
+        l->entries[to] = e;
+        if (e.patched)
+            l->stamps[to] = l->stamps[i];
+        to++;
+    }
+    l->count = to;
+    l->names_len = names_len;
+    l->gone = 0;
+    memset(l->index, 0, (l->index_mask + 1) * sizeof *l->index);
+    for (size_t i = 0; i < l->count; i++)
+        index_add(l, l->index, l->index_mask, i);
+}
+
+void listing_take_out(struct cache_listing *l, size_t i)
+{
+    struct listing_entry *e = &l->entries[i];
+    const char *name = l->names + e->name;
+    size_t at = index_place(l, l->index, l->index_mask, name, e->len);
+    uint32_t *link = &l->index[at];
+    while (*link != i + 1)
+        link = &l->entries[*link - 1].alike;
+    if (link != &l->index[at] || e->alike) /* else it stays, to hold the place in the index */
+        *link = e->alike;
+    e->gone = true;
+    e->alike = 0;
+    size_t wire = listing_wire_bytes(name, e->len);
+    l->wire_bytes -= wire < l->wire_bytes ? wire : l->wire_bytes;
+    l->gone++;
+    if (l->gone > 16 && l->gone > l->count / 2)
+        listing_compact(l);
 }

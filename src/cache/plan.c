@@ -80,11 +80,12 @@ static int64_t listed_as(const struct cache *c, const struct cache_listing *l, c
 
 /* Why a believed listing's attributes of f are not. */
 static enum observe_miss why_not_listed(const struct cache *c, const struct cache_file *f,
-                                        struct cache_ticket listed)
+                                        const struct cache_listing *l, size_t i)
 {
+    struct cache_ticket listed = listing_heard(l, i);
     if (!c->enabled[OBSERVE_INFO])
         return MISS_DISABLED;
-    if (!order_after(listed.order, f->changed))
+    if (!order_after(listed.order, f->changed) || !cache_listing_attr_known(l, i))
         return MISS_CHANGED;
     return f->heard && order_after(f->info.order, listed.order) ? f->lost : MISS_EXPIRED;
 }
@@ -96,7 +97,7 @@ static bool answer_listed(struct asked *a, struct cache_listing *l, int64_t i,
     struct cache *c = a->c;
     const char *spelling;
     const struct listing_entry *e = listing_at(l, (size_t)i, &spelling);
-    struct cache_ticket t = listing_ticket(l);
+    struct cache_ticket t = listing_heard(l, (size_t)i);
     struct cache_name *n = name_bind(c, a->dir, spelling, e->len, &e->attr, t.order);
     if (!n) {
         *ret_why = MISS_ABSENT;
@@ -105,16 +106,16 @@ static bool answer_listed(struct asked *a, struct cache_listing *l, int64_t i,
     struct cache_file *f = n->file;
     enum observe_miss why;
     bool held = info_valid(c, f, a->now, &why);
-    bool listed = cache_file_same(f, &e->attr) && listed_attr_valid(c, l, f, a->now);
+    bool listed = cache_file_same(f, &e->attr) && listed_attr_valid(c, l, (size_t)i, f, a->now);
     if (listed && !held)
         file_hear_as_of(f, &e->attr, t);
     if (!held && !listed) {
-        *ret_why = why_not_listed(c, f, t);
+        *ret_why = why_not_listed(c, f, l, (size_t)i);
         return false;
     }
     bool use_held = held && (!listed || order_after(f->info.order, t.order));
     uint64_t until = (use_held ? f->info.sent : t.sent) + c->lifetime[OBSERVE_INFO];
-    uint64_t listed_until = t.sent + c->lifetime[OBSERVE_DIR];
+    uint64_t listed_until = listing_ticket(l).sent + c->lifetime[OBSERVE_DIR];
     answer_found(a->ret, f, use_held ? &f->attr : &e->attr,
                  until < listed_until ? until : listed_until, spelling, e->len);
     return true;
@@ -295,7 +296,7 @@ void cache_answer_from(struct cache *c, struct cache_file *dir, struct cache_lis
 
 /* What a believed listing of the directory says about the file, or NULL. */
 static const struct file_attr *attr_from_listing(struct cache *c, struct cache_file *f,
-                                                 uint64_t now, struct cache_ticket *ret_ticket,
+                                                 uint64_t now, struct cache_ticket *ret_heard,
                                                  struct cache_dir **ret_dir,
                                                  enum observe_miss *ret_why)
 {
@@ -313,10 +314,10 @@ static const struct file_attr *attr_from_listing(struct cache *c, struct cache_f
     if (i < 0)
         return NULL;
     const struct file_attr *attr = &listing_at(l, (size_t)i, &spelling)->attr;
-    *ret_ticket = listing_ticket(l);
+    *ret_heard = listing_heard(l, (size_t)i);
     *ret_dir = n->dir->dir;
-    *ret_why = why_not_listed(c, f, *ret_ticket);
-    return cache_file_same(f, attr) && listed_attr_valid(c, l, f, now) ? attr : NULL;
+    *ret_why = why_not_listed(c, f, l, (size_t)i);
+    return cache_file_same(f, attr) && listed_attr_valid(c, l, (size_t)i, f, now) ? attr : NULL;
 }
 
 void cache_plan_attr(struct cache *c, struct cache_file *f, uint64_t now, struct cache_plan *ret)
@@ -331,7 +332,7 @@ void cache_plan_attr(struct cache *c, struct cache_file *f, uint64_t now, struct
     *ret = (struct cache_plan){.step = CACHE_STAT};
     if (listed && (!held || order_after(t.order, f->info.order))) {
         uint64_t until = t.sent + c->lifetime[OBSERVE_INFO],
-                 names_until = t.sent + c->lifetime[OBSERVE_DIR];
+                 names_until = listing_ticket(d->listing).sent + c->lifetime[OBSERVE_DIR];
         d->ring.used = true;
         answer_found(ret, f, listed, until < names_until ? until : names_until, NULL, 0);
         observe_hit(c->observe, OBSERVE_DIR, event_file(c, f, &p));
@@ -358,6 +359,7 @@ struct cache_listing *cache_plan_listing(struct cache *c, struct cache_file *dir
     }
     dir->dir->ring.used = true;
     observe_hit(c->observe, OBSERVE_DIR, event_file(c, dir, &p));
+    listing_compact(l);
     return cache_listing_ref(l);
 }
 
@@ -381,7 +383,7 @@ static int walk_down(struct asked *a, struct cache_file **ret)
             hit(a, OBSERVE_DIR);
             return -ENOTDIR;
         }
-        name_bind(c, a->dir, spelling, len, &e->attr, listing_ticket(l).order);
+        name_bind(c, a->dir, spelling, len, &e->attr, listing_heard(l, (size_t)i).order);
     }
     if (i == -1 || (i == -2 && negative_valid(c, a->dir, a->name, a->len, a->now, &until, &why))) {
         if (i == -1)

@@ -10,20 +10,6 @@
 
 #include "cache/internal.h"
 
-/* What an entry takes in a FileIdBothDirectoryInformation buffer (MS-FSCC 2.4.20). */
-#define DIRENT_FIXED 104
-
-static size_t utf16_units(const char *name, size_t len)
-{
-    size_t units = 0;
-    for (size_t i = 0; i < len; i++) {
-        unsigned char b = (unsigned char)name[i];
-        units += (b & 0xc0) != 0x80; /* every character, two for those of four bytes */
-        units += b >= 0xf0;
-    }
-    return units;
-}
-
 /* 1: added; 0: nothing to add; -ENOMEM. */
 static int reveal_in(struct cache *c, struct cache_file *dir, const char *name, size_t len,
                      const struct file_attr *attr, uint64_t since, uint64_t now)
@@ -37,8 +23,7 @@ static int reveal_in(struct cache *c, struct cache_file *dir, const char *name, 
         listing_find(l, name, len, &folded, &one) >= 0 || folded)
         return 0;
     size_t before = listing_memory(l);
-    int r =
-        listing_extend(l, name, len, attr, (DIRENT_FIXED + 2 * utf16_units(name, len) + 7) / 8 * 8);
+    int r = listing_extend(l, name, len, attr, listing_wire_bytes(name, len));
     c->bytes += listing_memory(l) - before;
     if (r < 0)
         return r;

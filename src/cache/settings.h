@@ -54,8 +54,8 @@ struct settings {
 /* A profile's settings; -ENOENT (err names the profiles) for an unknown name. */
 int settings_profile(const char *name, struct settings *ret, struct error *err);
 
-/* Sets one by its name. -ENOENT for an unknown name (err has a known one that is near), -EINVAL for a
- * bad value (err has the range and the unit). `actimeo` sets all three lifetimes. */
+/* Sets one by its name. -ENOENT for an unknown name (err has a known one that is near), -EINVAL for
+ * a bad value (err has the range and the unit). `actimeo` sets all three lifetimes. */
 int settings_set(struct settings *s, const char *name, const char *value, struct error *err);
 
 /* The table, for printing: index 0 .. ; NULL past the last. */

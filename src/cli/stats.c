@@ -124,6 +124,7 @@ static void print_caches(const json_t *all)
     report_column(t, REPORT_RIGHT, "misses");
     report_column(t, REPORT_RIGHT, "hit rate");
     report_column(t, REPORT_RIGHT, "evicted");
+    report_column(t, REPORT_RIGHT, "patched");
     report_column(t, REPORT_LEFT, "why not");
 
     char n[REPORT_NUMBER], reasons[256];
@@ -145,6 +146,7 @@ static void print_caches(const json_t *all)
         else
             report_cell(t, "-");
         report_cell(t, "%s", report_count(n, number(counts, "evict")));
+        report_cell(t, "%s", report_count(n, number(counts, "patch")));
         report_cell(t, "%s", reasons);
     }
     report_print(t, stdout, REPORT_TEXT);

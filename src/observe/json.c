@@ -116,6 +116,7 @@ static json_t *caches(const struct observe_counts *c)
         set_count(one, "insert", n->inserts);
         set_count(one, "evict", n->evictions);
         set_count(one, "invalidate", n->invalidations);
+        set_count(one, "patch", n->patches);
         json_object_set_new(object, observe_cache_name(i), one);
     }
     return object;

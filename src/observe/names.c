@@ -68,6 +68,12 @@ const char *observe_event_name(enum observe_event e)
         return "SmbFetchDirCache";
     case EVENT_INVALIDATE_DIR:
         return "SmbInvalidateDirCache";
+    case EVENT_PATCH_DIR:
+        return "SmbPatchDirCache";
+    case EVENT_PATCH_INFO:
+        return "SmbPatchInfoCache";
+    case EVENT_PATCH_NOTFOUND:
+        return "SmbPatchFNFCache";
     case EVENT_PERF:
         return "Smb2PerfBufferContext";
     case EVENT_PERF_READ:

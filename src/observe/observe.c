@@ -222,13 +222,15 @@ void observe_credit_stall(struct observe *o)
 
 /* What each cache's events are called. The dir cache has a class of its own, as in the report. */
 static const struct {
-    enum observe_event update, fetch, invalidate;
+    enum observe_event update, fetch, invalidate, patch;
     enum observe_class class;
 } cache_events[OBSERVE_CACHES] = {
-    [OBSERVE_DIR] = {EVENT_POPULATE_DIR, EVENT_FETCH_DIR, EVENT_INVALIDATE_DIR, CLASS_DIR},
-    [OBSERVE_INFO] = {EVENT_UPDATE_INFO, EVENT_FETCH_INFO, EVENT_INVALIDATE_INFO, CLASS_FILE},
+    [OBSERVE_DIR] = {EVENT_POPULATE_DIR, EVENT_FETCH_DIR, EVENT_INVALIDATE_DIR, EVENT_PATCH_DIR,
+                     CLASS_DIR},
+    [OBSERVE_INFO] = {EVENT_UPDATE_INFO, EVENT_FETCH_INFO, EVENT_INVALIDATE_INFO, EVENT_PATCH_INFO,
+                      CLASS_FILE},
     [OBSERVE_NOTFOUND] = {EVENT_UPDATE_NOTFOUND, EVENT_FETCH_NOTFOUND, EVENT_INVALIDATE_NOTFOUND,
-                          CLASS_FILE},
+                          EVENT_PATCH_NOTFOUND, CLASS_FILE},
 };
 
 static void emit_cache(struct observe *o, enum observe_cache c, enum observe_event id,
@@ -274,6 +276,12 @@ void observe_invalidate(struct observe *o, enum observe_cache c, enum observe_mi
 {
     count(&o->counts.cache[c].invalidations, 1);
     emit_cache(o, c, cache_events[c].invalidate, path, observe_miss_name(reason));
+}
+
+void observe_patch(struct observe *o, enum observe_cache c, const char *path)
+{
+    count(&o->counts.cache[c].patches, 1);
+    emit_cache(o, c, cache_events[c].patch, path, NULL);
 }
 
 /* ---- reading ---- */

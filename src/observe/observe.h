@@ -50,6 +50,9 @@ enum observe_event {
     EVENT_POPULATE_DIR = 30507,        /* SmbPopulateDirCache, dir */
     EVENT_FETCH_DIR = 30508,           /* SmbFetchDirCache, dir */
     EVENT_INVALIDATE_DIR = 30591,      /* SmbInvalidateDirCache, dir: Windows has none */
+    EVENT_PATCH_DIR = 30592,           /* SmbPatchDirCache, dir: our own change, worked in */
+    EVENT_PATCH_INFO = 30593,          /* SmbPatchInfoCache, file */
+    EVENT_PATCH_NOTFOUND = 30594,      /* SmbPatchFNFCache, file */
     EVENT_PERF = 32006,                /* Smb2PerfBufferContext: a request without one of its own */
     EVENT_PERF_READ = 32048,           /* Smb2PerfBufferContextReadSummary ... class performance */
     EVENT_PERF_WRITE = 32049,
@@ -92,6 +95,8 @@ void observe_insert(struct observe *o, enum observe_cache c, const char *path);
 void observe_evict(struct observe *o, enum observe_cache c, const char *path);
 void observe_invalidate(struct observe *o, enum observe_cache c, enum observe_miss reason,
                         const char *path);
+/* A belief was brought up to date with what this client itself did, and goes on. */
+void observe_patch(struct observe *o, enum observe_cache c, const char *path);
 /* Whether anybody reads the path of an event: where not, callers need not build it and pass NULL.
  */
 bool observe_wants_paths(const struct observe *o);
@@ -104,7 +109,7 @@ struct observe_command {
     uint64_t latency[OBSERVE_BUCKETS], latency_sum_ns, latency_max_ns;
 };
 struct observe_cache_counts {
-    uint64_t hits, misses[OBSERVE_MISSES], inserts, evictions, invalidations;
+    uint64_t hits, misses[OBSERVE_MISSES], inserts, evictions, invalidations, patches;
 };
 struct observe_counts {
     struct observe_command command[OBSERVE_COMMANDS];

@@ -29,15 +29,21 @@ static bool names_unchanged(const struct oracle *o, int dir, struct oracle_ticke
     }
 }
 
-/* Nothing newer than the ticket is known of this name. */
-static bool name_newest(struct oracle *o, int dir, int spelling, struct oracle_ticket t)
+/* Nothing newer than the ticket is known of this name, in whatever case. */
+static bool name_newest(const struct oracle *o, int dir, int spelling, struct oracle_ticket t)
 {
-    int negative = oracle_find_negative(o, dir, spelling);
-    const struct oracle_name *n = oracle_find_name(o, dir, spelling);
     int listing = o->file[dir].listing;
-    return !(negative >= 0 && o->negative[negative].order >= t.order) &&
-           !(n && n->confirmed && n->order >= t.order) &&
-           !(listing >= 0 && o->listing[listing].order >= t.order);
+    if (listing >= 0 && o->listing[listing].order >= t.order)
+        return false;
+    for (int i = 0; i < o->negatives; i++)
+        if (o->negative[i].there && o->negative[i].dir == dir && o->negative[i].order >= t.order &&
+            spellings[o->negative[i].spelling].fold == spellings[spelling].fold)
+            return false;
+    for (int i = 0; i < o->names; i++)
+        if (o->name[i].dir == dir && o->name[i].confirmed && o->name[i].order >= t.order &&
+            spellings[o->name[i].spelling].fold == spellings[spelling].fold)
+            return false;
+    return true;
 }
 
 /* 1: it holds the name; 0: it certainly does not; -1: it cannot tell. */
