@@ -25,7 +25,6 @@ struct change {
     struct client_how how;
     struct setting set[SETTINGS_MAX];
     unsigned count;
-    bool makes_name; /* a name that cannot be is wrong rather than missing */
 };
 
 /* What came of it. */
@@ -48,12 +47,14 @@ static void add_set(struct compound *m, struct wire_file_id id, const struct set
     wire_set_info_request_encode(compound_add(m, SMB2_SET_INFO, (uint32_t)s->data.len), &set);
 }
 
+/* Where a name was given, it is the new one that the server speaks of. */
 static int set_answered(const struct operation *op, const struct compound *m, unsigned i,
-                        bool makes_name)
+                        uint8_t info_class)
 {
-    uint32_t status = compound_status(m, i);
-    if (!status_is(status, STATUS_SUCCESS))
-        return makes_name ? operation_status_making(op, status) : operation_status(op, status);
+    struct operation about = *op;
+    about.makes_name = info_class == FILE_RENAME_INFORMATION || info_class == FILE_LINK_INFORMATION;
+    if (!status_is(compound_status(m, i), STATUS_SUCCESS))
+        return operation_status(&about, compound_status(m, i));
     if (wire_set_info_response_decode(m->request[i].message) < 0)
         return operation_malformed(op, SMB2_SET_INFO);
     return 0;
@@ -62,8 +63,6 @@ static int set_answered(const struct operation *op, const struct compound *m, un
 int set_open(const struct operation *op, struct wire_file_id id, const struct setting *s,
              uint32_t *ret_status)
 {
-    bool makes_name =
-        s->info_class == FILE_RENAME_INFORMATION || s->info_class == FILE_LINK_INFORMATION;
     struct error why;
     struct compound *m = compound_new(op->client->conn, s->data.len);
     if (!m)
@@ -75,7 +74,7 @@ int set_open(const struct operation *op, struct wire_file_id id, const struct se
     } else {
         if (ret_status)
             *ret_status = compound_status(m, 0);
-        r = set_answered(op, m, 0, makes_name);
+        r = set_answered(op, m, 0, s->info_class);
     }
     compound_free(m);
     return r;
@@ -107,9 +106,7 @@ static int compound_answers(const struct operation *op, struct compound *m,
     if (!status_is(create, STATUS_SUCCESS)) {
         if (is_refusal(create))
             *ret_retry = (struct retry){true, REFUSES_COMPOUNDS};
-        return change->makes_name && change->how.disposition != FILE_OPEN
-                   ? operation_status_making(op, create)
-                   : operation_status(op, create);
+        return operation_status(op, create);
     }
     int r = create_answered(op, m, &ret->before);
     for (unsigned i = 0; i < change->count && r == 0; i++) {
@@ -122,7 +119,7 @@ static int compound_answers(const struct operation *op, struct compound *m,
         ret->status = status;
         if (is_refusal(status))
             *ret_retry = (struct retry){true, REFUSES_COMPOUND_SET};
-        r = set_answered(op, m, 1 + i, change->makes_name);
+        r = set_answered(op, m, 1 + i, change->set[i].info_class);
     }
     return r < 0 ? r : close_compound(op, m, failed_before, ret);
 }
@@ -271,10 +268,9 @@ int client_set_size(struct client *c, const char *path, uint64_t size, enum clie
 int client_mkdir(struct client *c, const char *path, enum client_style style,
                  struct file_attr *ret_attr, struct error *err)
 {
-    const struct operation op = {c, "make directory", path, err};
+    const struct operation op = {c, "make directory", path, err, true};
     const struct change change = {
         .how = {0, 0, FILE_SHARE_ALL, FILE_CREATE, FILE_DIRECTORY_FILE},
-        .makes_name = true,
     };
     return change_and_tell(&op, style, &change, ret_attr);
 }
@@ -290,7 +286,7 @@ static int target_init(const struct operation *op, uint8_t info_class, const cha
                        struct target *ret)
 {
     enum { FIXED = 32 };
-    const struct operation about = {op->client, op->verb, to, op->err};
+    const struct operation about = {op->client, op->verb, to, op->err, true};
     *ret = (struct target){0};
     int r = wire_path_init(&about, to, &ret->path);
     if (r < 0)
@@ -322,7 +318,6 @@ static int give_name(const struct operation *op, uint32_t access, uint8_t info_c
             .how = {access, 0, FILE_SHARE_ALL, FILE_OPEN, FILE_OPEN_REPARSE_POINT},
             .set = {target.set},
             .count = 1,
-            .makes_name = true,
         };
         r = change_and_tell(op, style, &change, ret_attr);
     }

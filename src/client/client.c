@@ -29,6 +29,7 @@ int client_connect(const struct client_options *options, struct client **ret, st
         return error_set(err, -ENOMEM, 0, "out of memory");
 
     int r = -ENOMEM;
+    c->map_names = options->map_names;
     c->host = strdup(options->host);
     c->share = strdup(options->share);
     if (!c->host || !c->share) {

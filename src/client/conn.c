@@ -59,6 +59,7 @@ int conn_new(const struct client_options *options, struct conn **ret, struct err
     c->deadline_cap =
         clock_now() + (options->connect_timeout_ns ? options->connect_timeout_ns : 10 * NS_PER_SEC);
     c->max_read = c->max_write = c->max_transact = CREDIT_PAYLOAD;
+    c->copy_limits = (struct copy_limits){COPY_CHUNKS, COPY_CHUNK_BYTES, COPY_TOTAL_BYTES};
     c->credits = 1; /* for the NEGOTIATE (3.2.4.1.6) */
     atomic_init(&c->frame_max, FRAME_MAX_MIN);
     hash_init(&c->pending);

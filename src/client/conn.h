@@ -29,6 +29,11 @@
 #define CREDIT_MAX     8192u  /* more than this is never counted, whatever a server grants */
 #define CREDIT_TARGET  512u   /* as many are asked for: 32 MiB under way */
 
+/* What servers take in one FSCTL_SRV_COPYCHUNK unless they say otherwise (3.3.5.15.6). */
+#define COPY_CHUNKS      256u
+#define COPY_CHUNK_BYTES (1u << 20)
+#define COPY_TOTAL_BYTES (16u << 20)
+
 /* Our own ceilings under the server's: what one request or reply makes anybody hold in memory. */
 #define READ_MAX      (1u << 20)
 #define WRITE_MAX     (1u << 20)
@@ -52,6 +57,11 @@ enum {
 struct handle {
     struct list link; /* in conn->closes; protected by conn->lock */
     struct wire_file_id id;
+};
+
+/* The most that the server copies for one request. */
+struct copy_limits {
+    uint32_t chunks, chunk_bytes, total_bytes;
 };
 
 struct conn {
@@ -86,6 +96,7 @@ struct conn {
     uint32_t in_flight;         /* charged by requests without their final response */
     struct list credit_waiters; /* struct credit_waiter, first come first served */
     pthread_cond_t credit_cond;
+    struct copy_limits copy_limits;
     struct list closes; /* struct handle: to be closed when credits allow, nobody waits */
     uint64_t session_id;
     uint32_t tree_id;

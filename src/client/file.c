@@ -156,11 +156,17 @@ int client_open(struct client *c, const char *path, enum client_style style, voi
     return 0;
 }
 
+/* Whether a file may come to be by it. */
+static bool makes_a_file(const struct client_how *how)
+{
+    return how->disposition != FILE_OPEN && how->disposition != FILE_OVERWRITE;
+}
+
 int client_create(struct client *c, const char *path, const struct client_how *how,
                   struct client_file **ret, struct file_attr *ret_attr, bool *ret_created,
                   struct error *err)
 {
-    const struct operation op = {c, "open", path, err};
+    const struct operation op = {c, "open", path, err, makes_a_file(how)};
     struct wire_path name = {0};
     struct file_attr attr;
     bool created;

@@ -20,7 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/utf.h"
 #include "client/operation.h"
 
 enum {
@@ -45,21 +44,13 @@ struct listing {
 /* ---- entries ---- */
 
 /* A first `.` or `..`: every listing has them, and nobody wants them. */
-static bool is_expected_dot(struct listing *l, const char *name, size_t len)
+static bool is_expected_dot(struct listing *l, const struct rd *name)
 {
-    if (len == 0 || len > 2 || name[0] != '.' || name[len - 1] != '.')
+    bool *seen = name_is_dots(name, 1) ? &l->dot : name_is_dots(name, 2) ? &l->dots : NULL;
+    if (!seen || *seen)
         return false;
-    bool *seen = len == 1 ? &l->dot : &l->dots;
-    bool first = !*seen;
     *seen = true;
-    return first;
-}
-
-static bool can_be_a_name(const char *name, size_t len)
-{
-    if (len == 0 || (len <= 2 && name[0] == '.' && name[len - 1] == '.'))
-        return false;
-    return !memchr(name, '/', len) && !memchr(name, '\\', len) && !memchr(name, 0, len);
+    return true;
 }
 
 /* What the entry takes in a buffer, padding included: the unit of Windows' directory cache bound.
@@ -73,16 +64,13 @@ static size_t wire_bytes(const struct wire_dirent *d)
 static int give_entry(struct listing *l, const struct wire_dirent *d)
 {
     char name[CLIENT_NAME_MAX];
-    int len = d->name.len > WIRE_COMPONENT_MAX
-                  ? -ENAMETOOLONG
-                  : utf16_to_utf8(d->name.base, d->name.len, name, sizeof(name) - 1);
-    if (len >= 0 && is_expected_dot(l, name, (size_t)len))
+    if (is_expected_dot(l, &d->name))
         return 0;
-    if (len < 0 || !can_be_a_name(name, (size_t)len)) {
+    int len = name_from_wire(l->op->client->map_names, &d->name, name);
+    if (len < 0) {
         observe_refused_name(l->op->client->conn->observe);
         return 0;
     }
-    name[len] = 0;
     struct file_attr attr = d->attr;
     attr.id = usable_id(attr.id);
     return l->entry(l->user, name, (size_t)len, &attr, wire_bytes(d));
@@ -274,7 +262,7 @@ int client_list(struct client *c, const char *path, const char *pattern, enum cl
 
     int r = wire_path_init(&op, path, &l.name);
     if (r == 0)
-        r = wire_path_init(&op, pattern, &l.pattern);
+        r = wire_pattern_init(&op, pattern, &l.pattern);
     if (r == 0)
         r = run(&l, style, first_only);
     if (l.handle) {

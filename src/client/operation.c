@@ -1,5 +1,5 @@
 /*
- * Errors of operations, paths on their way out, and the requests that several operations send.
+ * Errors of operations, and the requests that several operations send.
  *
  * An error text names what was tried and on what, then what came back. Long paths are shown by
  * their end, which tells more than their beginning.
@@ -9,8 +9,6 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include "base/utf.h"
 
 enum { SHOWN_PATH = 160 };
 
@@ -51,17 +49,12 @@ int operation_status(const struct operation *op, uint32_t status)
                          op->client->share, dots, path);
     if (r == 0) /* a success that the command does not have */
         r = operation_error(op, -EBADMSG, "the server answered with a status that makes no sense");
+    if (op->makes_name && status_is(status, STATUS_OBJECT_NAME_INVALID)) {
+        r = -EINVAL; /* it is not missing, but wrong */
+        if (op->err)
+            op->err->code = r;
+    }
     return r;
-}
-
-int operation_status_making(const struct operation *op, uint32_t status)
-{
-    int r = operation_status(op, status);
-    if (!status_is(status, STATUS_OBJECT_NAME_INVALID))
-        return r;
-    if (op->err)
-        op->err->code = -EINVAL;
-    return -EINVAL;
 }
 
 int operation_malformed(const struct operation *op, uint16_t command)
@@ -70,57 +63,6 @@ int operation_malformed(const struct operation *op, uint16_t command)
     snprintf(text, sizeof(text), "the server's answer to %s is malformed",
              wire_command_name(command));
     return operation_error(op, -EBADMSG, text);
-}
-
-/* ---- paths ---- */
-
-/* Component lengths in bytes of UTF-16; `/` becomes `\`. */
-static int convert_separators(uint8_t *bytes, size_t len)
-{
-    size_t start = 0;
-    for (size_t i = 0; i <= len; i += 2) {
-        bool end = i == len || (bytes[i] == '/' && bytes[i + 1] == 0);
-        if (!end)
-            continue;
-        if (i - start > WIRE_COMPONENT_MAX)
-            return -ENAMETOOLONG;
-        if (i < len)
-            bytes[i] = '\\';
-        start = i + 2;
-    }
-    return 0;
-}
-
-int wire_path_init(const struct operation *op, const char *path, struct wire_path *ret)
-{
-    size_t len = strlen(path);
-    *ret = (struct wire_path){.name = rd_init(NULL, 0)};
-    if (len == 0)
-        return 0;
-    if (strchr(path, '\\'))
-        return operation_error(op, -ENOENT, "a name cannot contain \\ on an SMB server");
-    if (len > WIRE_PATH_MAX / 2 * 3)
-        return operation_error(op, -ENAMETOOLONG, "the path is too long for SMB");
-
-    size_t cap = len * 2 < WIRE_PATH_MAX ? len * 2 : WIRE_PATH_MAX;
-    ret->bytes = malloc(cap);
-    if (!ret->bytes)
-        return operation_error(op, -ENOMEM, "out of memory");
-    int n = utf8_to_utf16(path, len, ret->bytes, cap);
-    if (n == -ENAMETOOLONG)
-        return operation_error(op, n, "the path is too long for SMB");
-    if (n < 0)
-        return operation_error(op, n, "the name is not valid UTF-8");
-    if (convert_separators(ret->bytes, (size_t)n) < 0)
-        return operation_error(op, -ENAMETOOLONG, "a name is longer than 255 UTF-16 units");
-    ret->name = rd_init(ret->bytes, (size_t)n);
-    return 0;
-}
-
-void wire_path_done(struct wire_path *p)
-{
-    free(p->bytes);
-    *p = (struct wire_path){0};
 }
 
 /* ---- requests ---- */
@@ -206,12 +148,6 @@ static uint64_t qfid(struct rd contexts)
     return 0;
 }
 
-/* Whether a file may come to be by it. */
-static bool makes_a_name(const struct client_how *how)
-{
-    return how->disposition != FILE_OPEN && how->disposition != FILE_OVERWRITE;
-}
-
 int create_answered(const struct operation *op, const struct compound *m,
                     struct file_attr *ret_attr)
 {
@@ -238,16 +174,15 @@ int create_take(const struct operation *op, struct compound *m, struct handle **
 }
 
 /* Sends the CREATE that is all of `m`, and frees it. */
-static int create_alone(const struct operation *op, struct compound *m, bool makes,
-                        struct handle **ret, struct file_attr *ret_attr, bool *ret_created)
+static int create_alone(const struct operation *op, struct compound *m, struct handle **ret,
+                        struct file_attr *ret_attr, bool *ret_created)
 {
     struct error why;
     int r = compound_run(m, &why);
     if (r < 0)
         r = operation_failed(op, &why);
     else if (!status_is(compound_status(m, 0), STATUS_SUCCESS))
-        r = makes ? operation_status_making(op, compound_status(m, 0))
-                  : operation_status(op, compound_status(m, 0));
+        r = operation_status(op, compound_status(m, 0));
     else
         r = create_take(op, m, ret, ret_attr, ret_created);
     compound_free(m);
@@ -261,7 +196,7 @@ int create_run(const struct operation *op, enum open_kind kind, const struct rd 
     if (!m)
         return operation_error(op, -ENOMEM, "out of memory");
     add_create(m, kind, name);
-    return create_alone(op, m, false, ret, ret_attr, NULL);
+    return create_alone(op, m, ret, ret_attr, NULL);
 }
 
 int create_run_how(const struct operation *op, const struct client_how *how, const struct rd *name,
@@ -271,7 +206,7 @@ int create_run_how(const struct operation *op, const struct client_how *how, con
     if (!m)
         return operation_error(op, -ENOMEM, "out of memory");
     add_create_how(m, how, name);
-    return create_alone(op, m, makes_a_name(how), ret, ret_attr, ret_created);
+    return create_alone(op, m, ret, ret_attr, ret_created);
 }
 
 bool may_compound(struct client *c, unsigned n, unsigned refusals)

@@ -9,6 +9,7 @@
 struct client {
     struct conn *conn;
     char *host, *share;
+    bool map_names;
     struct client_facts facts;
 };
 
@@ -18,15 +19,14 @@ struct operation {
     const char *verb; /* "stat" */
     const char *path; /* as the caller gave it */
     struct error *err;
+    bool makes_name; /* the path is to come to be: one that cannot be is -EINVAL, not -ENOENT */
 };
 
 /* Fail the operation; each fills the error and returns its negative errno. The text begins with
  * "VERB //HOST/SHARE/PATH: ". */
 int operation_failed(const struct operation *op, const struct error *why); /* no answer came */
 int operation_status(const struct operation *op, uint32_t status);         /* the server said no */
-/* The same where a name was to be made: one that cannot be is not missing, but wrong. */
-int operation_status_making(const struct operation *op, uint32_t status);
-int operation_malformed(const struct operation *op, uint16_t command); /* nonsense came */
+int operation_malformed(const struct operation *op, uint16_t command);     /* nonsense came */
 int operation_error(const struct operation *op, int code, const char *text);
 
 /* The bound of a path on the wire: a 16-bit length, in whole UTF-16 units. */
@@ -38,10 +38,23 @@ struct wire_path {
     struct rd name; /* over bytes, or empty */
     uint8_t *bytes;
 };
-/* -ENAMETOOLONG, -EILSEQ, -ENOENT (a `\` in a name: it would be a separator there), -ENOMEM; the
- * error is set. Free with wire_path_done, also after a failure. */
+/* names.c. -ENAMETOOLONG, -EILSEQ, -ENOENT or -EINVAL (a `\` in a name that is not mapped: it would
+ * be a separator there), -ENOMEM; the error is set. Free with wire_path_done, also after a failure.
+ */
 int wire_path_init(const struct operation *op, const char *path, struct wire_path *ret);
+/* The same for a pattern: "*" for all names, or one name. */
+int wire_pattern_init(const struct operation *op, const char *pattern, struct wire_path *ret);
 void wire_path_done(struct wire_path *p);
+
+/* Maps names where that is wanted, and puts the one separator for the other; in place. ret_longest:
+ * bytes of the longest name. */
+void names_to_wire(bool map, uint8_t *utf16, size_t bytes, size_t *ret_longest);
+void names_from_wire(bool map, uint8_t *utf16, size_t bytes);
+/* One name out of a server's answer. The length; negative where it can not be a name here: empty,
+ * too long, `.` or `..`, with `/`, `\` or NUL. */
+int name_from_wire(bool map, const struct rd *utf16, char ret[static CLIENT_NAME_MAX]);
+/* Whether it is so many dots (1 or 2) and nothing else. */
+bool name_is_dots(const struct rd *utf16, size_t dots);
 
 /* ---- what compounds and single requests of several operations are made of ---- */
 

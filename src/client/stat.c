@@ -8,7 +8,6 @@
 #include <errno.h>
 #include <string.h>
 
-#include "base/utf.h"
 #include "client/operation.h"
 
 /* FileAllInformation ends in the file's name with its path on the volume, which may be longer than
@@ -136,20 +135,21 @@ out:
 /* ---- stat ---- */
 
 struct stat_answer {
+    bool map_names;
     struct file_attr attr;
     char spelling[CLIENT_NAME_MAX];
 };
 
 /* The last component of a path as the server spells it; "" where it tells none that can be a name.
  */
-static void last_component(const struct rd *path, char out[static CLIENT_NAME_MAX])
+static void last_component(bool map, const struct rd *path, char out[static CLIENT_NAME_MAX])
 {
     size_t start = path->len;
     while (start >= 2 && !(path->base[start - 2] == '\\' && path->base[start - 1] == 0))
         start -= 2;
-    int n = utf16_to_utf8(path->base + start, path->len - start, out, CLIENT_NAME_MAX - 1);
-    bool good = n > 0 && !memchr(out, '/', (size_t)n) && !memchr(out, 0, (size_t)n);
-    out[good ? n : 0] = 0;
+    const struct rd name = rd_init(path->base + start, path->len - start);
+    if (name_from_wire(map, &name, out) < 0)
+        out[0] = 0;
 }
 
 static int take_stat(struct rd output, void *ret)
@@ -160,7 +160,7 @@ static int take_stat(struct rd output, void *ret)
     a->attr.id = usable_id(a->attr.id);
     a->spelling[0] = 0;
     if (r == 0 && wire_all_information_name(output, &name) == 0)
-        last_component(&name, a->spelling);
+        last_component(a->map_names, &name, a->spelling);
     return r;
 }
 
@@ -179,7 +179,7 @@ static struct question ask_all_information(const char *path, struct stat_answer 
 
 int stat_open(const struct operation *op, struct wire_file_id id, struct file_attr *ret)
 {
-    struct stat_answer answer;
+    struct stat_answer answer = {.map_names = op->client->map_names};
     const struct question q = ask_all_information(op->path, &answer);
     int r = ask_open(op, id, &q);
     if (r == 0)
@@ -191,7 +191,7 @@ int client_stat(struct client *c, const char *path, enum client_style style, str
                 char spelling[CLIENT_NAME_MAX], struct error *err)
 {
     const struct operation op = {c, "stat", path, err};
-    struct stat_answer answer;
+    struct stat_answer answer = {.map_names = c->map_names};
     const struct question q = ask_all_information(path, &answer);
     int r = ask(&op, style, &q, 1);
     if (r < 0)
