@@ -164,31 +164,6 @@ static void statuses_past_the_bound_are_summed(void **state)
     assert_int_equal(e->by_status[ANALYSIS_STATUSES].count, 150 - 48);
 }
 
-static void quantiles_are_near_and_the_maximum_exact(void **state)
-{
-    (void)state;
-    static struct durations d;
-    memset(&d, 0, sizeof(d));
-    assert_int_equal(durations_quantile(&d, 0.5), 0);
-    for (uint64_t i = 1; i <= 10000; i++)
-        durations_add(&d, i * 1000);
-    static const double shares[] = {0.01, 0.5, 0.95, 0.99, 0.999};
-    for (size_t i = 0; i < 5; i++) {
-        double want = shares[i] * 1e7, got = (double)durations_quantile(&d, shares[i]);
-        assert_true(got > want * 0.98 && got < want * 1.02);
-    }
-    assert_int_equal(durations_quantile(&d, 1), 10000000);
-    assert_int_equal(d.max_ns, 10000000);
-    assert_int_equal(durations_between(&d, 0, UINT64_MAX), 10000);
-    durations_change(&d, 9000000, 20000000);
-    assert_int_equal(d.count, 10000);
-    assert_int_equal(d.sum_ns, 10000ull * 10001 / 2 * 1000 + 11000000);
-    assert_int_equal(durations_quantile(&d, 1), 20000000);
-    assert_int_equal(durations_between(&d, 0, 15000000), 9999);
-    durations_add(&d, UINT64_MAX / 4); /* longer than the last bucket */
-    assert_int_equal(durations_quantile(&d, 1) > 20000000, 1);
-}
-
 static void waiting_leaves_notifications_out(void **state)
 {
     struct made *m = *state;
@@ -772,7 +747,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(messages_are_counted_by_command_and_frame),
         TEST(statuses_past_the_bound_are_summed),
-        TEST(quantiles_are_near_and_the_maximum_exact),
         TEST(waiting_leaves_notifications_out),
         TEST(the_timeline_widens_and_loses_nothing),
         TEST(the_same_directory_within_its_lifetime_is_a_repeat),
