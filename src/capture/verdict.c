@@ -255,7 +255,10 @@ static struct measure nothing(const struct analysis *a)
 
 static void tell_nothing(const struct analysis *a, struct finding *f)
 {
-    size_t at = (size_t)TEXT(f, "no SMB 2 or 3 in it");
+    size_t at = (size_t)TEXT(f, "%s",
+                             a->packets   ? "no SMB 2 or 3 in it"
+                             : a->cut_off ? "no packets in it: it is cut off before the first"
+                                          : "no packets in it");
     for (size_t i = 0; i < a->other_port_count && at + 40 < sizeof(f->text); i++)
         at += (size_t)snprintf(f->text + at, sizeof(f->text) - at, "%s%u",
                                i ? ", " : "; data on TCP ports ", a->other_ports[i]);

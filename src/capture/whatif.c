@@ -26,7 +26,9 @@ static int apply(struct settings *s, const char *text, size_t len, struct error 
     const char *equals = memchr(text, '=', len);
     size_t name_len = equals ? (size_t)(equals - text) : len;
     if (!equals || name_len == 0 || name_len >= sizeof(name) || len - name_len > sizeof(value))
-        return error_set(err, -EINVAL, 0, "what-if: %.*s: takes Setting=value", (int)len, text);
+        return error_set(err, -EINVAL, 0,
+                         "what-if: '%.*s' is no Setting=value, such as DirectoryCacheLifetime=60",
+                         (int)len, text);
     memcpy(name, text, name_len);
     name[name_len] = 0;
     memcpy(value, equals + 1, len - name_len - 1);
@@ -135,7 +137,8 @@ bool whatif_assumption(const struct whatif *w, int line, char *out, size_t cap)
     switch (line) {
     case ASSUME_OPERATIONS:
         snprintf(out, cap,
-                 "Counted are requests on files and directories, not what sets the connection up.");
+                 "Counted are requests on files and directories, not what sets the connection up, "
+                 "nor what failed with the CREATE before it in a compound.");
         return true;
     case ASSUME_HIDDEN:
         snprintf(out, cap,
