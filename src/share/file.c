@@ -1,46 +1,39 @@
 /*
- * Opens and data. In the compound style an open brings the beginning of the file along, so that a
- * small file costs one round trip: CREATE and READ together, the CLOSE sent and not waited for. An
- * open goes on when its file is removed or replaced on the server; its attributes come by the open
- * then, since no name leads to it.
+ * Opening and closing. In the compound style an open for reading brings the beginning of the file
+ * along, so that a small file costs one round trip: CREATE and READ together, the CLOSE sent and
+ * not waited for. An open goes on when its file is removed or replaced on the server; its
+ * attributes come by the open then, since no name leads to it.
  *
- * What came with the open serves the reads that follow, for as long as attributes are believed: a
- * file held open for longer is read from the server. At most 128 KiB per open file are kept. An
- * open that meets another file than the node stands for (it was replaced), or none, tries the
- * file's other names, and ends in -ESTALE, after which the kernel looks the name up anew.
+ * What came with the open serves the reads that follow, for as long as attributes are believed and
+ * nobody here writes: a file held open for longer is read from the server. At most 128 KiB per open
+ * file are kept. An open that meets another file than the node stands for (it was replaced), or
+ * none, tries the file's other names, and ends in -ESTALE, after which the kernel looks the name up
+ * anew.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "share/internal.h"
+#include "share/opens.h"
 
 #define FIRST_READ_MAX (128 * 1024) /* as far as the kernel reads ahead by itself */
 
-struct share_file {
-    struct client_file *open; /* constant */
-    pthread_mutex_t lock;     /* innermost */
-    uint8_t *first;           /* protected by lock; NULL: nothing kept */
-    size_t first_len;         /* constant while first is */
-    size_t first_read;        /* protected by lock: read so far, from the start */
-    bool first_is_all;        /* the file ended there */
-    uint64_t first_until;     /* not used after */
-};
-
 /* How much to ask for with the open; 0: nothing. */
-static size_t first_read_size(const struct share *s, bool want_data, bool size_known, uint64_t size)
+static size_t first_read_size(const struct share *s, unsigned how, const uint64_t *size)
 {
-    if (!want_data || s->style != CLIENT_COMPOUND ||
+    if (how != (SHARE_READ | SHARE_WANT_DATA) || s->style != CLIENT_COMPOUND ||
         s->options.settings.file_info_cache_lifetime == 0)
         return 0;
-    if (!size_known)
+    if (!size)
         return FIRST_READ_MAX / 2;
-    return size < FIRST_READ_MAX ? (size_t)size : FIRST_READ_MAX;
+    return *size < FIRST_READ_MAX ? (size_t)*size : FIRST_READ_MAX;
 }
 
-/* Opens without any lock. */
-static int open_path(struct share *s, const char *path, size_t want, struct share_file **ret,
-                     struct file_attr *ret_attr, struct error *err)
+/* ---- the object ---- */
+
+/* Room for `want` bytes that come with the open. */
+static int file_new(const struct share *s, unsigned how, size_t want, struct share_file **ret,
+                    struct error *err)
 {
     struct share_file *f = calloc(1, sizeof *f);
     if (f && want)
@@ -50,52 +43,125 @@ static int open_path(struct share *s, const char *path, size_t want, struct shar
         return error_set(err, -ENOMEM, 0, "out of memory");
     }
     pthread_mutex_init(&f->lock, NULL);
+    list_init(&f->link);
+    f->how = how & (SHARE_READ | SHARE_WRITE);
     f->first_until = clock_now() + s->options.settings.file_info_cache_lifetime * NS_PER_SEC;
-    int r = client_open(s->client, path, s->style, f->first, want, &f->open, ret_attr,
-                        &f->first_len, &f->first_is_all, err);
-    if (r < 0) {
-        pthread_mutex_destroy(&f->lock);
-        free(f->first);
-        free(f);
-        return r;
-    }
-    if (f->first_len == 0 && !f->first_is_all) {
-        free(f->first);
-        f->first = NULL;
-    }
     *ret = f;
     return 0;
 }
 
-static void entry_of(struct cache_file *f, const struct file_attr *attr, uint64_t until,
-                     struct share_entry *ret)
+static void file_free(struct share_file *f)
 {
-    *ret = (struct share_entry){.attr = *attr,
-                                .ino = cache_file_ino(f),
-                                .valid_ns = share_remaining(until, clock_now()),
-                                .exact = true};
+    pthread_mutex_destroy(&f->lock);
+    free(f->first);
+    free(f);
 }
+
+static void drop_first(struct share_file *f)
+{
+    free(f->first);
+    f->first = NULL;
+}
+
+/* ---- the request ---- */
+
+/* What a file that is overwritten keeps: a server refuses to overwrite a hidden one otherwise. */
+static uint32_t kept_attributes(const struct file_attr *heard)
+{
+    return heard ? heard->attributes & (FILE_ATTRIBUTE_HIDDEN | FILE_ATTRIBUTE_SYSTEM) : 0;
+}
+
+static struct client_how how_of(unsigned how, uint32_t disposition, uint32_t attributes)
+{
+    struct client_how h = {.attributes = attributes,
+                           .share = FILE_SHARE_ALL,
+                           .disposition = disposition,
+                           .options = FILE_NON_DIRECTORY_FILE};
+    if (how & SHARE_READ)
+        h.access |= FILE_READ_DATA;
+    if (how & SHARE_WRITE)
+        h.access |= FILE_WRITE_DATA | FILE_APPEND_DATA | FILE_WRITE_ATTRIBUTES;
+    return h;
+}
+
+/* A file that may be written and whose attributes may not be set, opens for the first alone. */
+static int create_path(struct share *s, const char *path, struct client_how how,
+                       struct client_file **ret, struct file_attr *ret_attr, bool *ret_created,
+                       struct error *err)
+{
+    int r = client_create(s->client, path, &how, ret, ret_attr, ret_created, err);
+    if (r != -EACCES || !(how.access & FILE_WRITE_ATTRIBUTES))
+        return r;
+    how.access &= ~(uint32_t)FILE_WRITE_ATTRIBUTES;
+    return client_create(s->client, path, &how, ret, ret_attr, ret_created, NULL) < 0 ? r : 0;
+}
+
+/* Opens what is there, without any lock. `heard`: its attributes as they were last heard of, or
+ * NULL. */
+static int open_path(struct share *s, const char *path, unsigned how, const struct file_attr *heard,
+                     struct share_file **ret, struct file_attr *ret_attr, struct error *err)
+{
+    struct share_file *f;
+    size_t want = first_read_size(s, how, heard ? &heard->size : NULL);
+    int r = file_new(s, how, want, &f, err);
+    if (r < 0)
+        return r;
+    if (how & SHARE_WRITE) {
+        uint32_t disposition = how & SHARE_TRUNCATE ? FILE_OVERWRITE : FILE_OPEN;
+        r = create_path(s, path, how_of(how, disposition, kept_attributes(heard)), &f->open,
+                        ret_attr, NULL, err);
+        f->wrote = how & SHARE_TRUNCATE;
+    } else {
+        r = client_open(s->client, path, s->style, f->first, want, &f->open, ret_attr,
+                        &f->first_len, &f->first_is_all, err);
+    }
+    if (r < 0) {
+        file_free(f);
+        return r;
+    }
+    if (f->first_len == 0 && !f->first_is_all)
+        drop_first(f);
+    *ret = f;
+    return 0;
+}
+
+/* The open stands: it goes into the table, and what it told is believed. With the lock. */
+static int take_open(struct share *s, struct share_file *f, struct cache_file *n,
+                     struct file_attr *attr, struct cache_ticket ticket, uint64_t *ret_until,
+                     struct error *err)
+{
+    if (opens_add(s, f, n) < 0)
+        return error_set(err, -ENOMEM, 0, "out of memory");
+    if (f->wrote) {
+        opens_changed(s, f);
+        *ret_until = share_own_attr(s, n, attr, ticket);
+    }
+    return 0;
+}
+
+/* ---- by node ---- */
 
 /* Opens by the name that leads to the node now. *ret_again: it is not under that name, but there is
  * another one. */
-static int open_by_name(struct share *s, struct share_node *n, bool want_data,
+static int open_by_name(struct share *s, struct share_node *n, unsigned how,
                         struct share_file **ret, struct share_entry *ret_entry, bool *ret_again,
                         struct error *err)
 {
     char *path;
+    struct file_attr heard, attr;
     *ret_again = false;
     pthread_mutex_lock(&s->lock);
     int r = share_wire_path(s, n, NULL, 0, &path, err);
-    uint64_t size;
-    bool size_known = cache_file_size(n, &size);
+    const struct file_attr *known = cache_file_heard(n);
+    if (known)
+        heard = *known;
     struct cache_ticket ticket = cache_ask(s->cache, clock_now());
     pthread_mutex_unlock(&s->lock);
     if (r < 0)
         return r;
     struct share_file *f = NULL;
-    struct file_attr attr;
     struct error e = {0};
-    r = open_path(s, path, first_read_size(s, want_data, size_known, size), &f, &attr, &e);
+    r = open_path(s, path, how, known ? &heard : NULL, &f, &attr, &e);
     pthread_mutex_lock(&s->lock);
     bool replaced =
         r == 0 ? !cache_file_same(n, &attr) : r == -EISDIR && e.status && !cache_file_is_dir(n);
@@ -103,9 +169,13 @@ static int open_by_name(struct share *s, struct share_node *n, bool want_data,
         r = error_set(&e, -ESTALE, 0, "the file has been replaced on the server");
     if (replaced || (r < 0 && share_says_missing(&e)))
         *ret_again = share_forget_path(s, n, path);
-    uint64_t until = r == 0 ? cache_commit_attr(s->cache, n, &attr, ticket, clock_now()) : 0;
+    uint64_t until = 0;
+    if (r == 0 && !f->wrote)
+        until = cache_commit_attr(s->cache, n, &attr, ticket, clock_now());
+    if (r == 0)
+        r = take_open(s, f, n, &attr, ticket, &until, &e);
     if (r == 0 && ret_entry)
-        entry_of(n, &attr, until, ret_entry);
+        share_entry_of(n, &attr, until, ret_entry);
     pthread_mutex_unlock(&s->lock);
     free(path);
     if (r == 0) {
@@ -124,9 +194,81 @@ int share_open(struct share *s, struct share_node *n, unsigned how, struct share
     bool again = true;
     int r = 0;
     while (again)
-        r = open_by_name(s, n, how & SHARE_WANT_DATA, ret, ret_entry, &again, err);
+        r = open_by_name(s, n, how, ret, ret_entry, &again, err);
     return r;
 }
+
+/* ---- by name: making files ---- */
+
+/* What CREATE did to `name` becomes belief. With the lock. */
+static int commit_creation(struct share *s, struct share_file *f, struct cache_file *dir,
+                           const char *name, struct file_attr *attr, bool created,
+                           struct cache_ticket ticket, struct share_entry *ret_entry,
+                           struct error *err)
+{
+    struct cache_file *file;
+    uint64_t until, now = clock_now();
+    size_t len = strlen(name);
+    if (created)
+        attr->links = 1;
+    int r = created
+                ? cache_made(s->cache, dir, name, len, attr, NULL, ticket, now, &file, &until)
+                : cache_commit_found(s->cache, dir, name, len, attr, ticket, now, &file, &until);
+    if (r < 0)
+        return error_set(err, r, 0, "out of memory");
+    r = take_open(s, f, file, attr, ticket, &until, err);
+    if (r == 0) {
+        share_entry_of(file, attr, until, ret_entry);
+        ret_entry->exact = created; /* else the server may spell it otherwise */
+        ret_entry->node = file;
+    } else {
+        cache_file_unref(s->cache, file);
+    }
+    return r;
+}
+
+int share_create(struct share *s, struct share_node *dir, const char *name, unsigned how,
+                 uint32_t attributes, struct share_file **ret, struct share_entry *ret_entry,
+                 bool *ret_created, struct error *err)
+{
+    char *path;
+    pthread_mutex_lock(&s->lock);
+    int r = share_wire_path(s, dir, name, strlen(name), &path, err);
+    struct cache_ticket ticket = cache_ask(s->cache, clock_now());
+    pthread_mutex_unlock(&s->lock);
+    if (r < 0)
+        return r;
+    struct share_file *f;
+    r = file_new(s, how, 0, &f, err);
+    if (r < 0)
+        goto out;
+    uint32_t disposition = how & SHARE_EXCLUSIVE  ? FILE_CREATE
+                           : how & SHARE_TRUNCATE ? FILE_OVERWRITE_IF
+                                                  : FILE_OPEN_IF;
+    struct file_attr attr;
+    bool created = false;
+    r = create_path(s, path, how_of(how, disposition, attributes), &f->open, &attr, &created, err);
+    if (r < 0) {
+        file_free(f);
+        goto out;
+    }
+    f->wrote = !created && how & SHARE_TRUNCATE;
+    pthread_mutex_lock(&s->lock);
+    r = commit_creation(s, f, dir, name, &attr, created, ticket, ret_entry, err);
+    pthread_mutex_unlock(&s->lock);
+    if (r < 0) {
+        share_close(s, f);
+        goto out;
+    }
+    if (ret_created)
+        *ret_created = created;
+    *ret = f;
+out:
+    free(path);
+    return r;
+}
+
+/* ---- by path ---- */
 
 /* An open by path, between its two halves under the lock. */
 struct opening {
@@ -157,8 +299,8 @@ static int plan_opening(struct share *s, struct opening *o, const char *path, st
 }
 
 /* With the lock. */
-static int commit_opening(struct share *s, struct opening *o, const struct file_attr *attr,
-                          struct share_entry *ret_entry, struct error *err)
+static int commit_opening(struct share *s, struct opening *o, struct share_file *f,
+                          struct file_attr *attr, struct share_entry *ret_entry, struct error *err)
 {
     struct cache_file *file;
     uint64_t until;
@@ -166,12 +308,13 @@ static int commit_opening(struct share *s, struct opening *o, const struct file_
                                &file, &until);
     if (r < 0)
         return error_set(err, r, 0, "out of memory");
-    if (ret_entry) {
-        entry_of(file, attr, until, ret_entry);
+    r = take_open(s, f, file, attr, o->ticket, &until, err);
+    if (r == 0 && ret_entry) {
+        share_entry_of(file, attr, until, ret_entry);
         ret_entry->node = cache_file_ref(file);
     }
     cache_file_unref(s->cache, file);
-    return 0;
+    return r;
 }
 
 int share_open_path(struct share *s, const char *path, struct share_file **ret,
@@ -188,12 +331,12 @@ int share_open_path(struct share *s, const char *path, struct share_file **ret,
         struct share_file *f = NULL;
         struct file_attr attr;
         struct error e = {0};
-        r = open_path(s, o.wire_path, first_read_size(s, true, false, 0), &f, &attr, &e);
+        r = open_path(s, o.wire_path, SHARE_READ | SHARE_WANT_DATA, NULL, &f, &attr, &e);
         if (r < 0 && err)
             *err = e;
         pthread_mutex_lock(&s->lock);
         if (r == 0)
-            r = commit_opening(s, &o, &attr, ret_entry, err);
+            r = commit_opening(s, &o, f, &attr, ret_entry, err);
         else if (share_says_missing(&e))
             cache_commit_missing(s->cache, o.dir, o.name, o.len, o.ticket, clock_now());
         pthread_mutex_unlock(&s->lock);
@@ -209,80 +352,62 @@ int share_open_path(struct share *s, const char *path, struct share_file **ret,
     return r;
 }
 
-/* Serves from what came with the open. -1: it cannot. */
-static int64_t read_first(struct share_file *f, void *buf, size_t len, uint64_t offset)
+/* ---- close ---- */
+
+/* The last state of a file that was written, told by its CLOSE. */
+static void close_written(struct share *s, struct cache_file *file, struct client_file *open)
 {
-    int64_t r = -1;
-    pthread_mutex_lock(&f->lock);
-    if (f->first && clock_now() < f->first_until &&
-        (offset + len <= f->first_len || f->first_is_all) && offset <= UINT64_MAX - len) {
-        size_t at = offset < f->first_len ? (size_t)offset : f->first_len;
-        size_t n = f->first_len - at < len ? f->first_len - at : len;
-        memcpy(buf, f->first + at, n);
-        r = (int64_t)n;
-        if (at <= f->first_read && at + n > f->first_read)
-            f->first_read = at + n;
-        if (f->first_read == f->first_len && !f->first_is_all) {
-            free(f->first);
-            f->first = NULL;
-        }
+    if (s->style == CLIENT_COMPOUND) {
+        closings_begin(s, file, open);
+        return;
     }
-    pthread_mutex_unlock(&f->lock);
-    return r;
-}
-
-int64_t share_read(struct share *s, struct share_file *f, void *buf, size_t len, uint64_t offset,
-                   struct error *err)
-{
-    int64_t n = read_first(f, buf, len, offset);
-    return n >= 0 ? n : client_read(f->open, buf, len, offset, err);
-}
-
-int share_file_getattr(struct share *s, struct share_node *n, struct share_file *f,
-                       struct share_entry *ret, struct error *err)
-{
     struct file_attr attr;
     pthread_mutex_lock(&s->lock);
     struct cache_ticket ticket = cache_ask(s->cache, clock_now());
     pthread_mutex_unlock(&s->lock);
-    int r = client_file_stat(f->open, &attr, err);
-    if (r < 0)
-        return r;
+    int r = client_close(open, s->style, &attr, NULL);
     pthread_mutex_lock(&s->lock);
-    uint64_t until = cache_commit_attr(s->cache, n, &attr, ticket, clock_now());
-    entry_of(n, &attr, until, ret);
+    if (r == 0 && attr.attributes)
+        share_own_attr(s, file, &attr, ticket);
     pthread_mutex_unlock(&s->lock);
-    return 0;
 }
 
-void share_file_changed(struct share_file *f)
+/* Without the lock. `f` is in no table any more. */
+static void finish_close(struct share *s, struct share_file *f)
 {
-    pthread_mutex_lock(&f->lock);
-    free(f->first);
-    f->first = NULL;
-    pthread_mutex_unlock(&f->lock);
+    if (f->wrote && f->file)
+        close_written(s, f->file, f->open);
+    else
+        client_close(f->open, s->style, NULL, NULL);
+    if (f->file)
+        share_node_unref(s, f->file);
+    file_free(f);
+}
+
+void share_finish_closes(struct share *s, struct list *closed)
+{
+    while (!list_empty(closed)) {
+        struct share_file *f = container_of(closed->next, struct share_file, link);
+        list_del(&f->link);
+        finish_close(s, f);
+    }
 }
 
 void share_close(struct share *s, struct share_file *f)
 {
     if (!f)
         return;
-    client_close(f->open, s->style, NULL, NULL);
-    pthread_mutex_destroy(&f->lock);
-    free(f->first);
-    free(f);
-}
-
-int share_statfs(struct share *s, struct share_statfs *ret, struct error *err)
-{
-    struct client_statfs fs;
-    int r = client_statfs(s->client, &fs, err);
-    if (r < 0)
-        return r;
-    *ret = (struct share_statfs){.total_bytes = fs.total_bytes,
-                                 .free_bytes = fs.free_bytes,
-                                 .available_bytes = fs.available_bytes,
-                                 .block_size = fs.block_size,
-                                 .name_max = fs.max_component};
-    return 0;
+    if (!f->opened) { /* it never got so far */
+        finish_close(s, f);
+        return;
+    }
+    struct list closed;
+    list_init(&closed);
+    pthread_mutex_lock(&s->lock);
+    f->closed = true;
+    if (f->wrote) /* a server may tell the times only now */
+        cache_own_attr(s->cache, f->file, NULL, cache_ask(s->cache, clock_now()), clock_now());
+    opens_sweep(s, f->opened, &closed);
+    pthread_mutex_unlock(&s->lock);
+    share_finish_closes(s, &closed);
 }

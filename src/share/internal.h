@@ -1,6 +1,8 @@
 /*
  * Inside of share/: share.c (life of a share), flight.c (single flight), lookup.c (names and
- * attributes), listing.c (directories), file.c (opens and data), stats.c (what is shown to people).
+ * attributes), listing.c (directories), opens.c (the table of what is open), file.c (opening and
+ * closing), data.c (what opens are for), change.c (names and attributes changed), link.c (symbolic
+ * links), stats.c (what is shown to people).
  */
 #ifndef LARDER_SHARE_INTERNAL_H
 #define LARDER_SHARE_INTERNAL_H
@@ -8,10 +10,12 @@
 #include <pthread.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/list.h"
 #include "cache/cache.h"
 #include "client/client.h"
 #include "observe/observe.h"
+#include "share/locks.h"
 #include "share/share.h"
 
 #define SHARE_PATH_MAX 98304 /* bytes of UTF-8 that 32,767 UTF-16 units can need */
@@ -27,6 +31,11 @@ struct share {
     struct list flights;              /* protected by lock */
     struct error lost;                /* protected by lock; code 0 while the session stands */
     bool alarm_given[OBSERVE_CACHES]; /* protected by lock */
+    struct lock_desk desk;            /* who waits for whom; has its own lock */
+    struct hash opened;               /* struct opened; protected by lock */
+    struct list closings;             /* struct closing, oldest first; protected by lock */
+    unsigned closing_count;           /* protected by lock */
+    struct hash links;                /* struct link, by the file's serial; protected by lock */
 };
 
 struct share_listing {
@@ -74,6 +83,29 @@ int share_fetch_listing(struct share *s, const char *path, bool guess, struct ca
 /* A file that was believed to be at this path for the wire is not: the name that led there is
  * forgotten. True: by now another one leads to the file, which is to be tried. With lock. */
 bool share_forget_path(struct share *s, struct cache_file *f, const char *path);
+
+/* What a reply said of a file after a change of our own: completed by what it does not tell (id,
+ * links) and given to the cache. Returns until when it is believed. With lock. */
+uint64_t share_own_attr(struct share *s, struct cache_file *f, struct file_attr *inout,
+                        struct cache_ticket ticket);
+
+/* An entry under the server's own spelling; the node is the caller's to add. With lock. */
+void share_entry_of(const struct cache_file *f, const struct file_attr *attr, uint64_t until,
+                    struct share_entry *ret);
+
+/* A name was made by this client: it becomes belief, and *ret, whose node is a reference. `linked`:
+ * the file that it is another name of. With lock. */
+int share_commit_made(struct share *s, struct cache_file *dir, const char *name,
+                      const struct file_attr *attr, struct cache_file *linked,
+                      struct cache_ticket ticket, struct share_entry *ret, struct error *err);
+
+/* Whether a name is one of those that removed files have while they are open. */
+bool share_is_hidden(const char *name, size_t len);
+
+/* Finds out whether the entry's file is a symbolic link, and says so in it: out of its attributes
+ * where those tell, else by reading it once for each state of it. Without lock. */
+void share_mark_link(struct share *s, const struct cache_file *f, struct share_entry *inout);
+void share_links_done(struct share *s);
 
 /* Whether the server itself said that there is no such name. */
 bool share_says_missing(const struct error *e);

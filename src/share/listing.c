@@ -17,6 +17,8 @@ static int add_entry(void *user, const char *name, size_t len, const struct file
                      size_t wire_bytes)
 {
     struct cache_listing *l = user;
+    if (share_is_hidden(name, len))
+        return 0;
     if (cache_listing_count(l) >= LISTING_ENTRIES_MAX)
         return -EOVERFLOW;
     return cache_listing_add(l, name, len, attr, wire_bytes);
@@ -167,6 +169,8 @@ int share_listing_adopt(struct share *s, struct share_listing *l, size_t i, stru
         *ret = e;
     }
     pthread_mutex_unlock(&s->lock);
+    if (r == 0)
+        share_mark_link(s, ret->node, ret);
     return r;
 }
 

@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/ntstatus.h"
-#include "share/internal.h"
+#include "share/opens.h"
 
 /* One look-up on its way. */
 struct question {
@@ -220,6 +220,16 @@ static int look_up(struct question *q)
     }
 }
 
+/* What the last CLOSE of this name's file tells is waited for rather than asked for. */
+static void settle_closing(struct share *s, struct cache_file *dir, const char *name, size_t len)
+{
+    struct cache_file *f = cache_peek(s->cache, dir, name, len);
+    if (!f)
+        return;
+    closings_settle(s, f);
+    cache_file_unref(s->cache, f);
+}
+
 int share_lookup(struct share *s, struct share_node *dir, const char *name, struct share_entry *ret,
                  struct error *err)
 {
@@ -230,9 +240,17 @@ int share_lookup(struct share *s, struct share_node *dir, const char *name, stru
                          .shown = name,
                          .ret = ret,
                          .err = err};
+    if (share_is_hidden(name, q.len)) {
+        *ret = (struct share_entry){0};
+        return error_set(err, -ENOENT, 0, "%s: no such file or directory", name);
+    }
     pthread_mutex_lock(&s->lock);
+    if (!list_empty(&s->closings))
+        settle_closing(s, dir, name, q.len);
     int r = look_up(&q);
     pthread_mutex_unlock(&s->lock);
+    if (r == 0)
+        share_mark_link(s, ret->node, ret);
     return r;
 }
 
@@ -266,10 +284,7 @@ static int ask_attr_by_name(struct share *s, struct cache_file *f, struct share_
         return r;
     }
     uint64_t until = cache_commit_attr(s->cache, f, &attr, ticket, clock_now());
-    *ret = (struct share_entry){.attr = attr,
-                                .ino = cache_file_ino(f),
-                                .valid_ns = share_remaining(until, clock_now()),
-                                .exact = true};
+    share_entry_of(f, &attr, until, ret);
     return 0;
 }
 
@@ -287,15 +302,13 @@ int share_getattr(struct share *s, struct share_node *n, struct share_entry *ret
 {
     int r;
     pthread_mutex_lock(&s->lock);
+    closings_settle(s, n);
     for (bool waited = false;; waited = true) {
         struct cache_plan plan;
         uint64_t now = clock_now();
         cache_plan_attr(s->cache, n, now, &plan);
         if (plan.step == CACHE_ANSWER) {
-            *ret = (struct share_entry){.attr = plan.attr,
-                                        .ino = cache_file_ino(n),
-                                        .valid_ns = share_remaining(plan.valid_until, now),
-                                        .exact = true};
+            share_entry_of(n, &plan.attr, plan.valid_until, ret);
             cache_file_unref(s->cache, plan.file);
             r = 0;
             break;
@@ -309,6 +322,8 @@ int share_getattr(struct share *s, struct share_node *n, struct share_entry *ret
         break;
     }
     pthread_mutex_unlock(&s->lock);
+    if (r == 0)
+        share_mark_link(s, n, ret);
     return r;
 }
 
@@ -359,6 +374,8 @@ static int resolve(struct share *s, const char *path, struct share_entry *ret, s
                   : r == -ENOENT ? "no such file or directory"
                                  : "out of memory");
     } else {
+        if (q.len && !list_empty(&s->closings))
+            settle_closing(s, q.dir, q.name, q.len);
         if (q.len)
             r = look_up(&q);
         else
@@ -367,6 +384,8 @@ static int resolve(struct share *s, const char *path, struct share_entry *ret, s
     }
     pthread_mutex_unlock(&s->lock);
     free(clean);
+    if (r == 0 && ret->node != cache_root(s->cache))
+        share_mark_link(s, ret->node, ret);
     return r;
 }
 

@@ -12,7 +12,7 @@
 
 void share_options_init(struct share_options *o)
 {
-    *o = (struct share_options){0};
+    *o = (struct share_options){.map_names = true, .byte_range_locks = true};
     settings_profile("larder", &o->settings, NULL);
 }
 
@@ -65,6 +65,9 @@ int share_options_copy(const struct share_options *from, struct share_options *r
     struct share_options o = {.port = from->port,
                               .guest = from->guest,
                               .sign_asked = from->sign_asked,
+                              .map_names = from->map_names,
+                              .mfsymlinks = from->mfsymlinks,
+                              .byte_range_locks = from->byte_range_locks,
                               .settings = from->settings};
     if (copy_string(&o.host, from->host) < 0 || copy_string(&o.share, from->share) < 0 ||
         copy_string(&o.path, from->path) < 0 || copy_string(&o.user, from->user) < 0 ||
@@ -157,6 +160,36 @@ static int set_sign(struct share_options *o, const char *value, struct error *er
     return 0;
 }
 
+static int set_mapposix(struct share_options *o, const char *value, struct error *err)
+{
+    o->map_names = true;
+    return 0;
+}
+
+static int set_nomap(struct share_options *o, const char *value, struct error *err)
+{
+    o->map_names = false;
+    return 0;
+}
+
+static int set_mfsymlinks(struct share_options *o, const char *value, struct error *err)
+{
+    o->mfsymlinks = true;
+    return 0;
+}
+
+static int set_brl(struct share_options *o, const char *value, struct error *err)
+{
+    o->byte_range_locks = true;
+    return 0;
+}
+
+static int set_nobrl(struct share_options *o, const char *value, struct error *err)
+{
+    o->byte_range_locks = false;
+    return 0;
+}
+
 static int set_events(struct share_options *o, const char *value, struct error *err)
 {
     return options_replace(&o->events_path, value);
@@ -183,6 +216,12 @@ static const struct option {
     {"port", VALUE, set_port},
     {"vers", VALUE, set_vers},
     {"sign", FLAG, set_sign},
+    {"mapposix", FLAG, set_mapposix},
+    {"nomapposix", FLAG, set_nomap},
+    {"nomap", FLAG, set_nomap},
+    {"mfsymlinks", FLAG, set_mfsymlinks},
+    {"brl", FLAG, set_brl},
+    {"nobrl", FLAG, set_nobrl},
     {"events", VALUE, set_events},
 };
 

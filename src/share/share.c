@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "share/internal.h"
+#include "share/opens.h"
 
 static void session_lost(void *user, const struct error *why)
 {
@@ -35,6 +35,7 @@ static int connect_client(struct share *s, struct error *err)
         .dialect_min = o->settings.smb2_dialect_min,
         .dialect_max = o->settings.smb2_dialect_max,
         .observe = s->observe,
+        .map_names = o->map_names,
         .events = {.session_lost = session_lost, .user = s},
     };
     return client_connect(&options, &s->client, err);
@@ -58,6 +59,9 @@ static int check_options(const struct share_options *o, struct error *err)
 
 static struct share *free_parts(struct share *s)
 {
+    hash_done(&s->opened);
+    lock_desk_done(&s->desk);
+    share_links_done(s);
     s->cache = cache_free(s->cache);
     s->observe = observe_free(s->observe);
     share_options_done(&s->options);
@@ -76,6 +80,10 @@ int share_connect(const struct share_options *options, struct share **ret, struc
         return error_set(err, -ENOMEM, 0, "out of memory");
     pthread_mutex_init(&s->lock, NULL);
     list_init(&s->flights);
+    list_init(&s->closings);
+    hash_init(&s->opened);
+    lock_desk_init(&s->desk);
+    hash_init(&s->links);
     r = share_options_copy(options, &s->options);
     if (r < 0) {
         error_set(err, r, 0, "out of memory");
@@ -111,6 +119,7 @@ struct share *share_free(struct share *s, json_t **ret_final)
         return NULL;
     /* The counts are read after the LOGOFF, so that they agree with a capture of the whole
      * connection; what belongs to the connection is read before. */
+    closings_done(s);
     json_t *final = ret_final ? share_stats(s) : NULL;
     s->client = client_free(s->client);
     if (ret_final) {
@@ -195,6 +204,34 @@ int share_wire_path(struct share *s, const struct cache_file *f, const char *nam
     char *fit = realloc(path, at + 1);
     *ret = fit ? fit : path;
     return 0;
+}
+
+uint64_t share_own_attr(struct share *s, struct cache_file *f, struct file_attr *inout,
+                        struct cache_ticket ticket)
+{
+    const struct file_attr *heard = cache_file_heard(f);
+    if (heard && inout->id == 0)
+        inout->id = heard->id;
+    if (heard && inout->links == 0)
+        inout->links = heard->links;
+    if (heard && inout->reparse_tag == 0 && inout->attributes & FILE_ATTRIBUTE_REPARSE_POINT)
+        inout->reparse_tag = heard->reparse_tag;
+    return cache_own_attr(s->cache, f, inout, ticket, clock_now());
+}
+
+void share_entry_of(const struct cache_file *f, const struct file_attr *attr, uint64_t until,
+                    struct share_entry *ret)
+{
+    *ret = (struct share_entry){.attr = *attr,
+                                .ino = cache_file_ino(f),
+                                .valid_ns = share_remaining(until, clock_now()),
+                                .exact = true};
+}
+
+bool share_is_hidden(const char *name, size_t len)
+{
+    size_t prefix = sizeof SHARE_HIDDEN_PREFIX - 1;
+    return len > prefix && memcmp(name, SHARE_HIDDEN_PREFIX, prefix) == 0;
 }
 
 bool share_forget_path(struct share *s, struct cache_file *f, const char *path)

@@ -40,7 +40,8 @@ struct share_entry {
     struct file_attr attr;
     uint64_t ino;
     uint64_t valid_ns;
-    bool exact; /* the name asked for is the server's own spelling */
+    bool exact;   /* the name asked for is the server's own spelling */
+    bool is_link; /* a symbolic link, for share_read_link */
 };
 
 /* ---- by node ---- */

@@ -1,0 +1,483 @@
+/*
+ * Changes: attributes, and names made, removed, renamed, linked. Each is one round trip by path,
+ * and patches the caches with what its reply told.
+ *
+ * A file may lose its name while it is open here, and its readers go on (POSIX); a server lets a
+ * name go only with the last open, and refuses to put another file in the place of an open one. So
+ * such a file is renamed to a hidden name first and marked there to be removed by its last close.
+ * share_lookup and the listings of this client leave hidden names out; others see them until then,
+ * and so does an rmdir, which the server refuses meanwhile.
+ */
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/opens.h"
+
+/* ---- what a change is about ---- */
+
+struct target {
+    struct cache_file *dir;
+    const char *name;
+    size_t len;
+    char *path; /* for the wire */
+    struct cache_ticket ticket;
+};
+
+/* With the lock. */
+static int aim(struct share *s, struct cache_file *dir, const char *name, struct target *ret,
+               struct error *err)
+{
+    *ret = (struct target){.dir = dir, .name = name, .len = strlen(name)};
+    if (share_is_hidden(name, ret->len))
+        return error_set(err, -EPERM, 0, "%s: names that begin with %s are not shown", name,
+                         SHARE_HIDDEN_PREFIX);
+    int r = share_wire_path(s, dir, name, ret->len, &ret->path, err);
+    ret->ticket = cache_ask(s->cache, clock_now());
+    return r;
+}
+
+/* With the lock. A refusal may tell that there is no such name. */
+static void learn_missing(struct share *s, const struct target *t, const struct error *why)
+{
+    if (share_says_missing(why))
+        cache_commit_missing(s->cache, t->dir, t->name, t->len, t->ticket, clock_now());
+}
+
+int share_commit_made(struct share *s, struct cache_file *dir, const char *name,
+                      const struct file_attr *attr, struct cache_file *linked,
+                      struct cache_ticket ticket, struct share_entry *ret, struct error *err)
+{
+    struct cache_file *file;
+    uint64_t until;
+    int r = cache_made(s->cache, dir, name, strlen(name), attr, linked, ticket, clock_now(), &file,
+                       &until);
+    if (r < 0)
+        return error_set(err, r, 0, "out of memory");
+    share_entry_of(file, attr, until, ret);
+    ret->node = file;
+    return 0;
+}
+
+static void give_error(struct error *err, const struct error *e)
+{
+    if (err)
+        *err = *e;
+}
+
+/* ---- mkdir, link ---- */
+
+int share_mkdir(struct share *s, struct share_node *dir, const char *name, struct share_entry *ret,
+                struct error *err)
+{
+    struct target t;
+    struct file_attr attr;
+    struct error e = {0};
+    pthread_mutex_lock(&s->lock);
+    int r = aim(s, dir, name, &t, &e);
+    pthread_mutex_unlock(&s->lock);
+    if (r == 0)
+        r = client_mkdir(s->client, t.path, s->style, &attr, &e);
+    free(t.path);
+    if (r < 0) {
+        give_error(err, &e);
+        return r;
+    }
+    attr.links = 1;
+    pthread_mutex_lock(&s->lock);
+    r = share_commit_made(s, dir, name, &attr, NULL, t.ticket, ret, err);
+    pthread_mutex_unlock(&s->lock);
+    return r;
+}
+
+int share_link(struct share *s, struct share_node *n, struct share_node *dir, const char *name,
+               struct share_entry *ret, struct error *err)
+{
+    struct target t;
+    struct file_attr attr;
+    char *from = NULL;
+    pthread_mutex_lock(&s->lock);
+    int r = share_wire_path(s, n, NULL, 0, &from, err);
+    if (r == 0)
+        r = aim(s, dir, name, &t, err);
+    else
+        t.path = NULL;
+    pthread_mutex_unlock(&s->lock);
+    if (r == 0)
+        r = client_link(s->client, from, t.path, false, s->style, &attr, err);
+    free(from);
+    free(t.path);
+    if (r < 0)
+        return r;
+    pthread_mutex_lock(&s->lock);
+    const struct file_attr *heard = cache_file_heard(n);
+    if (heard && heard->links)
+        attr.links = heard->links + 1;
+    r = share_commit_made(s, dir, name, &attr, n, t.ticket, ret, err);
+    if (r == 0) /* how many links there are the reply did not tell */
+        ret->valid_ns = 0;
+    cache_own_attr(s->cache, n, NULL, cache_ask(s->cache, clock_now()), clock_now());
+    pthread_mutex_unlock(&s->lock);
+    return r;
+}
+
+/* ---- names that are open here ---- */
+
+struct hidden {
+    char *path; /* where it is now */
+    struct client_file *open;
+};
+
+static int hidden_path(const char *path, char **ret, struct error *err)
+{
+    const char *slash = strrchr(path, '/');
+    int dir = slash ? (int)(slash - path) + 1 : 0;
+    static _Atomic uint64_t serial;
+    if (asprintf(ret, "%.*s%s%016" PRIx64, dir, path, SHARE_HIDDEN_PREFIX,
+                 hash_u64(hash_seed() + serial++)) < 0)
+        return error_set(err, -ENOMEM, 0, "out of memory");
+    return 0;
+}
+
+/* Takes the name away from the file, which stays. */
+static int hide(struct share *s, const char *path, struct hidden *ret, struct error *err)
+{
+    static const struct client_how how = {.access = ACCESS_DELETE,
+                                          .share = FILE_SHARE_ALL,
+                                          .disposition = FILE_OPEN,
+                                          .options =
+                                              FILE_NON_DIRECTORY_FILE | FILE_OPEN_REPARSE_POINT};
+    struct file_attr ignored;
+    int r = hidden_path(path, &ret->path, err);
+    if (r < 0)
+        return r;
+    r = client_create(s->client, path, &how, &ret->open, &ignored, NULL, err);
+    if (r < 0) {
+        free(ret->path);
+        return r;
+    }
+    r = client_file_rename(ret->open, ret->path, false, err);
+    if (r < 0) {
+        client_close(ret->open, s->style, NULL, NULL);
+        free(ret->path);
+    }
+    return r;
+}
+
+/* Removed for good by its last close; else it gets its name back. */
+static int hidden_remove(struct share *s, struct hidden *h, const char *path, struct error *err)
+{
+    int r = client_file_remove(h->open, err);
+    if (r < 0)
+        client_file_rename(h->open, path, false, NULL);
+    client_close(h->open, s->style, NULL, NULL);
+    free(h->path);
+    return r;
+}
+
+static void hidden_give_back(struct share *s, struct hidden *h, const char *path)
+{
+    client_file_rename(h->open, path, false, NULL);
+    client_close(h->open, s->style, NULL, NULL);
+    free(h->path);
+}
+
+/* With the lock: a file with this name is open here. */
+static bool is_open_here(struct share *s, const struct target *t)
+{
+    struct cache_file *f = cache_peek(s->cache, t->dir, t->name, t->len);
+    bool open = f && opens_find(s, f);
+    if (f)
+        cache_file_unref(s->cache, f);
+    return open;
+}
+
+/* ---- remove ---- */
+
+int share_remove(struct share *s, struct share_node *dir, const char *name, bool is_dir,
+                 struct error *err)
+{
+    struct target t;
+    struct hidden hidden;
+    struct error e = {0};
+    pthread_mutex_lock(&s->lock);
+    int r = aim(s, dir, name, &t, &e);
+    bool open = r == 0 && !is_dir && is_open_here(s, &t);
+    pthread_mutex_unlock(&s->lock);
+    if (r == 0 && open) {
+        r = hide(s, t.path, &hidden, &e);
+        if (r == 0)
+            r = hidden_remove(s, &hidden, t.path, &e);
+    } else if (r == 0) {
+        r = client_remove(s->client, t.path, is_dir, s->style, &e);
+    }
+    pthread_mutex_lock(&s->lock);
+    if (r == 0)
+        cache_removed(s->cache, t.dir, t.name, t.len, t.ticket, clock_now());
+    else if (t.path)
+        learn_missing(s, &t, &e);
+    pthread_mutex_unlock(&s->lock);
+    free(t.path);
+    if (r < 0)
+        give_error(err, &e);
+    return r;
+}
+
+/* ---- rename ---- */
+
+struct move {
+    struct target from, to;
+    bool replace;
+    bool from_is_dir, from_known; /* as far as it is known here */
+    bool to_is_open;
+};
+
+/* What stands at a target: 1 a directory, 0 not, or an error. */
+static int target_is_dir(struct share *s, const struct target *t, struct error *err)
+{
+    struct share_entry e;
+    int r = share_lookup(s, t->dir, t->name, &e, err);
+    if (r < 0)
+        return r;
+    share_node_unref(s, e.node);
+    return file_attr_is_dir(&e.attr);
+}
+
+/* The name is taken, or may not be: a server replaces no directory, and tells too little why. */
+static int replace_what_is_there(struct share *s, struct move *m, int refused,
+                                 struct file_attr *ret_attr, struct error *err)
+{
+    int from = target_is_dir(s, &m->from, NULL), to = target_is_dir(s, &m->to, NULL);
+    if (from < 0 || to < 0)
+        return refused;
+    if (from && !to)
+        return error_set(err, -ENOTDIR, 0, "%s: not a directory", m->to.name);
+    if (to && !from)
+        return error_set(err, -EISDIR, 0, "%s: is a directory", m->to.name);
+    if (from) { /* one empty directory may be replaced by another */
+        int r = client_remove(s->client, m->to.path, true, s->style, err);
+        if (r < 0)
+            return r;
+    }
+    return client_rename(s->client, m->from.path, m->to.path, !from, s->style, ret_attr, err);
+}
+
+static int replace_open(struct share *s, struct move *m, struct file_attr *ret_attr,
+                        struct error *err)
+{
+    struct hidden hidden;
+    int r = hide(s, m->to.path, &hidden, err);
+    if (r < 0)
+        return r;
+    r = client_rename(s->client, m->from.path, m->to.path, false, s->style, ret_attr, err);
+    if (r < 0)
+        hidden_give_back(s, &hidden, m->to.path);
+    else /* it has lost its name; at worst the hidden one stays */
+        hidden_remove(s, &hidden, hidden.path, NULL);
+    return r;
+}
+
+static int move(struct share *s, struct move *m, struct file_attr *ret_attr, struct error *err)
+{
+    if (m->to_is_open && m->replace)
+        return replace_open(s, m, ret_attr, err);
+    bool outright = m->replace && m->from_known && !m->from_is_dir;
+    int r = client_rename(s->client, m->from.path, m->to.path, outright, s->style, ret_attr, err);
+    bool in_the_way = r == -EEXIST || r == -EACCES || r == -EISDIR || r == -ENOTEMPTY;
+    return m->replace && in_the_way ? replace_what_is_there(s, m, r, ret_attr, err) : r;
+}
+
+/* With the lock. */
+static int aim_move(struct share *s, struct move *m, struct cache_file *from_dir, const char *from,
+                    struct cache_file *to_dir, const char *to, struct error *err)
+{
+    int r = aim(s, from_dir, from, &m->from, err);
+    if (r == 0)
+        r = aim(s, to_dir, to, &m->to, err);
+    if (r < 0)
+        return r;
+    struct cache_file *source = cache_peek(s->cache, from_dir, from, m->from.len);
+    struct cache_file *target = cache_peek(s->cache, to_dir, to, m->to.len);
+    m->from_known = source != NULL;
+    m->from_is_dir = source && cache_file_is_dir(source);
+    m->to_is_open = target && target != source && opens_find(s, target);
+    if (source)
+        cache_file_unref(s->cache, source);
+    if (target)
+        cache_file_unref(s->cache, target);
+    return 0;
+}
+
+/* With the lock. */
+static void commit_move(struct share *s, const struct move *m, struct file_attr *attr)
+{
+    struct cache_file *source = cache_peek(s->cache, m->from.dir, m->from.name, m->from.len);
+    const struct file_attr *heard = source ? cache_file_heard(source) : NULL;
+    if (heard) {
+        attr->id = attr->id ? attr->id : heard->id;
+        attr->links = heard->links;
+        attr->reparse_tag = heard->reparse_tag;
+    }
+    bool told = attr->attributes != 0;
+    cache_renamed(s->cache, m->from.dir, m->from.name, m->from.len, m->to.dir, m->to.name,
+                  m->to.len, told ? attr : NULL, m->from.ticket, clock_now());
+    if (source)
+        cache_file_unref(s->cache, source);
+}
+
+int share_rename(struct share *s, struct share_node *from_dir, const char *from,
+                 struct share_node *to_dir, const char *to, bool replace, struct error *err)
+{
+    struct move m = {.replace = replace};
+    struct file_attr attr = {0};
+    struct error e = {0};
+    pthread_mutex_lock(&s->lock);
+    int r = aim_move(s, &m, from_dir, from, to_dir, to, &e);
+    pthread_mutex_unlock(&s->lock);
+    if (r == 0)
+        r = move(s, &m, &attr, &e);
+    if (r == 0) {
+        pthread_mutex_lock(&s->lock);
+        commit_move(s, &m, &attr);
+        pthread_mutex_unlock(&s->lock);
+    } else {
+        give_error(err, &e);
+    }
+    free(m.from.path);
+    free(m.to.path);
+    return r;
+}
+
+/* ---- attributes ---- */
+
+/* The terms of SET_INFO. Attributes are set all at once there, so that the others must be known. */
+static int basic_of(struct share *s, struct cache_file *n, const struct share_change *change,
+                    struct client_basic *ret, struct error *err)
+{
+    *ret = (struct client_basic){
+        .created = change->created, .accessed = change->accessed, .written = change->written};
+    if (!change->attributes_on && !change->attributes_off)
+        return 0;
+    struct share_entry now;
+    int r = share_getattr(s, n, &now, err);
+    if (r < 0)
+        return r;
+    uint32_t attributes = (now.attr.attributes | change->attributes_on) & ~change->attributes_off;
+    if (attributes == now.attr.attributes)
+        return 0;
+    attributes &= ~(uint32_t)(FILE_ATTRIBUTE_DIRECTORY | FILE_ATTRIBUTE_REPARSE_POINT);
+    ret->attributes = attributes ? attributes : FILE_ATTRIBUTE_NORMAL;
+    return 0;
+}
+
+static bool says_something(const struct client_basic *b)
+{
+    return b->created || b->accessed || b->written || b->attributes;
+}
+
+static int change_by_name(struct share *s, struct cache_file *n, const struct share_change *change,
+                          const struct client_basic *basic, struct share_entry *ret,
+                          struct error *err)
+{
+    char *path;
+    struct file_attr attr;
+    pthread_mutex_lock(&s->lock);
+    int r = share_wire_path(s, n, NULL, 0, &path, err);
+    struct cache_ticket ticket = cache_ask(s->cache, clock_now());
+    pthread_mutex_unlock(&s->lock);
+    if (r < 0)
+        return r;
+    struct error e = {0};
+    if (change->set_size)
+        r = client_set_size(s->client, path, change->size, s->style, &attr, &e);
+    if (r == 0 && says_something(basic))
+        r = client_set_basic(s->client, path, basic, s->style, &attr, &e);
+    pthread_mutex_lock(&s->lock);
+    uint64_t until = 0;
+    if (r == 0 && attr.attributes)
+        until = share_own_attr(s, n, &attr, ticket);
+    else
+        cache_own_attr(s->cache, n, NULL, cache_ask(s->cache, clock_now()), clock_now());
+    if (r < 0 && share_says_missing(&e))
+        share_forget_path(s, n, path);
+    if (r == 0)
+        share_entry_of(n, &attr, until, ret);
+    pthread_mutex_unlock(&s->lock);
+    free(path);
+    if (r < 0)
+        give_error(err, &e);
+    return r == 0 && !attr.attributes ? share_getattr(s, n, ret, err) : r;
+}
+
+/* Times that are set by the open that writes stay as they were set when it is closed. */
+static int change_by_open(struct share *s, struct cache_file *n, struct share_file *f,
+                          const struct share_change *change, const struct client_basic *basic,
+                          struct share_entry *ret, struct error *err)
+{
+    int r = 0;
+    if (change->set_size)
+        r = client_file_set_size(f->open, change->size, err);
+    if (r == 0 && says_something(basic))
+        r = client_file_set_basic(f->open, basic, err);
+    pthread_mutex_lock(&s->lock);
+    f->wrote = true;
+    cache_own_attr(s->cache, n, NULL, cache_ask(s->cache, clock_now()), clock_now());
+    pthread_mutex_unlock(&s->lock);
+    return r < 0 ? r : share_file_getattr(s, n, f, ret, err);
+}
+
+int share_change(struct share *s, struct share_node *n, struct share_file *f,
+                 const struct share_change *change, struct share_entry *ret, struct error *err)
+{
+    struct client_basic basic;
+    struct share_entry state;
+    if (!ret)
+        ret = &state;
+    int r = basic_of(s, n, change, &basic, err);
+    if (r < 0)
+        return r;
+    if (!change->set_size && !says_something(&basic))
+        return share_getattr(s, n, ret, err);
+    if (f && f->how & SHARE_WRITE)
+        r = change_by_open(s, n, f, change, &basic, ret, err);
+    else
+        r = change_by_name(s, n, change, &basic, ret, err);
+    if (change->set_size) {
+        pthread_mutex_lock(&s->lock);
+        struct share_file *any = opens_find(s, n);
+        if (any)
+            opens_changed(s, any);
+        pthread_mutex_unlock(&s->lock);
+    }
+    return r;
+}
+
+/* ---- by path ---- */
+
+int share_parent(struct share *s, const char *path, struct share_node **ret_dir,
+                 char name[static SHARE_NAME_MAX], struct error *err)
+{
+    char *clean;
+    const char *last;
+    size_t len;
+    int r = share_clean_path(path, &clean, err);
+    if (r < 0)
+        return r;
+    if (!*clean) {
+        free(clean);
+        return error_set(err, -EINVAL, 0, "the top of the share is no name in a directory");
+    }
+    pthread_mutex_lock(&s->lock);
+    r = cache_walk(s->cache, clean, strlen(clean), clock_now(), ret_dir, &last, &len);
+    pthread_mutex_unlock(&s->lock);
+    if (r == 0) {
+        memcpy(name, last, len); /* share_clean_path's components fit */
+        name[len] = 0;
+    } else {
+        error_set(err, r, 0, "%s: %s", path, strerror(-r));
+    }
+    free(clean);
+    return r;
+}

@@ -1,0 +1,291 @@
+/*
+ * What opens are for: reading, writing, room and holes, copies on the server. Nothing is held back:
+ * a write is the server's when it returns. It makes the file's attributes unknown (the server sets
+ * the times, and some set them late), and what came along with any open of the file old.
+ */
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/ntstatus.h"
+#include "share/opens.h"
+
+/* ---- reading ---- */
+
+void share_file_changed(struct share_file *f)
+{
+    pthread_mutex_lock(&f->lock);
+    free(f->first);
+    f->first = NULL;
+    pthread_mutex_unlock(&f->lock);
+}
+
+bool share_file_writes(const struct share_file *f)
+{
+    return f->how & SHARE_WRITE;
+}
+
+/* Serves from what came with the open. -1: it cannot. */
+static int64_t read_first(struct share_file *f, void *buf, size_t len, uint64_t offset)
+{
+    int64_t r = -1;
+    pthread_mutex_lock(&f->lock);
+    if (f->first && clock_now() < f->first_until &&
+        (offset + len <= f->first_len || f->first_is_all) && offset <= UINT64_MAX - len) {
+        size_t at = offset < f->first_len ? (size_t)offset : f->first_len;
+        size_t n = f->first_len - at < len ? f->first_len - at : len;
+        memcpy(buf, f->first + at, n);
+        r = (int64_t)n;
+        if (at <= f->first_read && at + n > f->first_read)
+            f->first_read = at + n;
+        if (f->first_read == f->first_len && !f->first_is_all) {
+            free(f->first);
+            f->first = NULL;
+        }
+    }
+    pthread_mutex_unlock(&f->lock);
+    return r;
+}
+
+/* Whether a request failed because a lock was taken by another open meanwhile: it goes through that
+ * one then. */
+static bool locked_out(struct share *s, const struct share_file *through, struct share_file *f,
+                       unsigned need, const struct error *why)
+{
+    if (why->status != STATUS_FILE_LOCK_CONFLICT)
+        return false;
+    struct share_file *now = opens_io_begin(s, f, need);
+    bool other = now != through;
+    opens_io_end(s, now);
+    return other;
+}
+
+int64_t share_read(struct share *s, struct share_file *f, void *buf, size_t len, uint64_t offset,
+                   struct error *err)
+{
+    int64_t n = read_first(f, buf, len, offset);
+    if (n >= 0)
+        return n;
+    struct error e = {0};
+    struct share_file *through;
+    do {
+        through = opens_io_begin(s, f, SHARE_READ);
+        n = client_read(through->open, buf, len, offset, &e);
+        opens_io_end(s, through);
+    } while (n < 0 && locked_out(s, through, f, SHARE_READ, &e));
+    if (n < 0 && err)
+        *err = e;
+    return n;
+}
+
+int share_file_getattr(struct share *s, struct share_node *n, struct share_file *f,
+                       struct share_entry *ret, struct error *err)
+{
+    struct file_attr attr;
+    pthread_mutex_lock(&s->lock);
+    struct cache_ticket ticket = cache_ask(s->cache, clock_now());
+    pthread_mutex_unlock(&s->lock);
+    int r = client_file_stat(f->open, &attr, err);
+    if (r < 0)
+        return r;
+    pthread_mutex_lock(&s->lock);
+    uint64_t until = cache_commit_attr(s->cache, n, &attr, ticket, clock_now());
+    share_entry_of(n, &attr, until, ret);
+    pthread_mutex_unlock(&s->lock);
+    share_mark_link(s, n, ret);
+    return 0;
+}
+
+/* ---- writing ---- */
+
+/* The file was changed by this open, and nobody knows its attributes now. Before the request too,
+ * so that what another open brings along meanwhile is dropped at the end. */
+static void changed_by(struct share *s, struct share_file *f)
+{
+    pthread_mutex_lock(&s->lock);
+    f->wrote = true;
+    opens_changed(s, f);
+    cache_own_attr(s->cache, f->file, NULL, cache_ask(s->cache, clock_now()), clock_now());
+    pthread_mutex_unlock(&s->lock);
+}
+
+int64_t share_write(struct share *s, struct share_file *f, const void *buf, size_t len,
+                    uint64_t offset, struct error *err)
+{
+    int64_t n;
+    struct error e = {0};
+    struct share_file *through;
+    do {
+        through = opens_io_begin(s, f, SHARE_WRITE);
+        n = client_write(through->open, buf, len, offset, &e);
+        opens_io_end(s, through);
+    } while (n < 0 && locked_out(s, through, f, SHARE_WRITE, &e));
+    changed_by(s, f); /* also after an error: some of it may have been written */
+    if (n < 0 && err)
+        *err = e;
+    return n;
+}
+
+int share_fsync(struct share *s, struct share_file *f, struct error *err)
+{
+    pthread_mutex_lock(&s->lock);
+    bool wrote = f->wrote;
+    pthread_mutex_unlock(&s->lock);
+    return wrote ? client_flush(f->open, err) : 0;
+}
+
+/* ---- room and holes ---- */
+
+int share_allocate(struct share *s, struct share_file *f, uint64_t end, bool grow,
+                   struct error *err)
+{
+    struct file_attr attr;
+    int r = client_file_stat(f->open, &attr, err);
+    if (r == 0 && end > attr.allocated)
+        r = client_file_allocate(f->open, end, err);
+    if (r == 0 && grow && end > attr.size)
+        r = client_file_set_size(f->open, end, err);
+    changed_by(s, f);
+    return r;
+}
+
+int share_punch_hole(struct share *s, struct share_file *f, uint64_t offset, uint64_t len,
+                     struct error *err)
+{
+    struct file_attr attr;
+    int r = client_file_stat(f->open, &attr, err);
+    if (r < 0 || offset >= attr.size)
+        return r;
+    if (len > attr.size - offset)
+        len = attr.size - offset; /* the size stays */
+    r = client_punch_hole(f->open, offset, len, err);
+    changed_by(s, f);
+    return r;
+}
+
+int share_seek(struct share *s, struct share_file *f, uint64_t offset, bool hole,
+               uint64_t *ret_offset, struct error *err)
+{
+    struct file_attr attr;
+    int r = client_file_stat(f->open, &attr, err);
+    if (r < 0)
+        return r;
+    if (offset >= attr.size)
+        return error_set(err, -ENXIO, 0, "behind the end of the file");
+    uint64_t at, len;
+    for (uint64_t from = offset;; from = at + len) {
+        r = client_allocated_range(f->open, from, attr.size, &at, &len, err);
+        if (r == -EOPNOTSUPP || r == -EINVAL) { /* all data, and a hole behind it */
+            *ret_offset = hole ? attr.size : offset;
+            return 0;
+        }
+        if (r < 0)
+            return r;
+        if (len == 0 || at >= attr.size) { /* no data any more */
+            *ret_offset = from;
+            return hole ? 0 : error_set(err, -ENXIO, 0, "no data behind this");
+        }
+        if (!hole || at > from) {
+            *ret_offset = hole ? from : at > from ? at : from;
+            return 0;
+        }
+        if (len > UINT64_MAX - at || at + len <= from)
+            return error_set(err, -EBADMSG, 0, "the server's ranges make no sense");
+        if (at + len >= attr.size) {
+            *ret_offset = attr.size;
+            return 0;
+        }
+    }
+}
+
+int64_t share_copy(struct share *s, struct share_file *from, uint64_t from_offset,
+                   struct share_file *to, uint64_t to_offset, uint64_t len, struct error *err)
+{
+    int64_t n = client_copy(from->open, from_offset, to->open, to_offset, len, err);
+    changed_by(s, to);
+    return n;
+}
+
+/* ---- locks ---- */
+
+/* The open that is to hold this file's locks on the server: one that may read and write, where a
+ * program has such a one. Made the user of it, until opens_io_end. *ret_locks stays as long. */
+static int lock_begin(struct share *s, struct share_file *f, struct share_file **ret_by,
+                      struct locks **ret_locks, struct error *err)
+{
+    const unsigned both = SHARE_READ | SHARE_WRITE;
+    struct list *at;
+    pthread_mutex_lock(&s->lock);
+    struct opened *o = f->opened;
+    if (!o->locks)
+        o->locks = locks_new(&s->desk, s->options.byte_range_locks);
+    struct share_file *by = f;
+    list_for_each(at, &o->files)
+    {
+        struct share_file *other = container_of(at, struct share_file, link);
+        if (by->how != both && !other->closed && other->how == both)
+            by = other;
+    }
+    by->users++;
+    *ret_by = by;
+    *ret_locks = o->locks;
+    pthread_mutex_unlock(&s->lock);
+    if (*ret_locks)
+        return 0;
+    opens_io_end(s, by);
+    return error_set(err, -ENOMEM, 0, "out of memory");
+}
+
+/* What was kept for its locks alone may be closed now. */
+static void lock_end(struct share *s, struct share_file *f, struct share_file *by)
+{
+    struct list closed;
+    list_init(&closed);
+    opens_io_end(s, by);
+    pthread_mutex_lock(&s->lock);
+    opens_sweep(s, f->opened, &closed); /* f is open: the entry stays */
+    pthread_mutex_unlock(&s->lock);
+    share_finish_closes(s, &closed);
+}
+
+int share_lock(struct share *s, struct share_file *f, const struct share_lock *lock, bool wait,
+               bool (*gone)(void *user), void *user, struct error *err)
+{
+    struct share_file *by;
+    struct locks *locks;
+    int r = lock_begin(s, f, &by, &locks, err);
+    if (r < 0)
+        return r;
+    r = locks_set(locks, by->open, lock, wait, gone, user, err);
+    lock_end(s, f, by);
+    return r;
+}
+
+int share_lock_test(struct share *s, struct share_file *f, struct share_lock *inout,
+                    struct error *err)
+{
+    struct share_file *by;
+    struct locks *locks;
+    int r = lock_begin(s, f, &by, &locks, err);
+    if (r < 0)
+        return r;
+    r = locks_test(locks, by->open, inout, err);
+    lock_end(s, f, by);
+    return r;
+}
+
+void share_lock_release(struct share *s, struct share_file *f, uint64_t owner)
+{
+    pthread_mutex_lock(&s->lock);
+    struct locks *locks = f->opened->locks; /* stays while f is open */
+    pthread_mutex_unlock(&s->lock);
+    if (!locks)
+        return;
+    locks_release(locks, owner);
+    struct list closed;
+    list_init(&closed);
+    pthread_mutex_lock(&s->lock);
+    opens_sweep(s, f->opened, &closed);
+    pthread_mutex_unlock(&s->lock);
+    share_finish_closes(s, &closed);
+}
