@@ -21,6 +21,12 @@
 
 /* ---- what the capture is ---- */
 
+/* A capture may be shorter than a tenth of a second. */
+static const char *span(char buf[static REPORT_NUMBER], double seconds)
+{
+    return report_decimal(buf, seconds, seconds < 1 ? 4 : 1);
+}
+
 static void head_file(const struct analysis *a, FILE *out, enum report_format format)
 {
     NUMBERS;
@@ -31,9 +37,8 @@ static void head_file(const struct analysis *a, FILE *out, enum report_format fo
     text_field(out, format, "capture", name);
     if (from && gmtime_r(&from, &tm))
         strftime(when, sizeof(when), "from %Y-%m-%d %H:%M:%S UTC, ", &tm);
-    snprintf(line, sizeof(line), "%s%s s, %s s of them with SMB traffic", when,
-             report_decimal(n[0], analysis_seconds(a), 1),
-             report_decimal(n[1], analysis_smb_seconds(a), 1));
+    snprintf(line, sizeof(line), "%s%s s, SMB for %s s", when, span(n[0], analysis_seconds(a)),
+             span(n[1], analysis_smb_seconds(a)));
     text_field(out, format, "time", line);
     size_t at = (size_t)snprintf(line, sizeof(line), "%s, of which %s complete %s SMB2 messages",
                                  report_count(n[0], a->packets), report_count(n[1], a->frames),
@@ -168,14 +173,15 @@ void page_head(const struct analysis *a, FILE *out, enum report_format format)
         text_field(out, format, "envelopes", line);
     }
     if (a->dissected.smb1_messages) {
-        snprintf(line, sizeof(line), "%s messages, not looked into",
-                 report_count(n[0], a->dissected.smb1_messages));
+        snprintf(line, sizeof(line), "%s message%s, not looked into",
+                 report_count(n[0], a->dissected.smb1_messages),
+                 a->dissected.smb1_messages == 1 ? "" : "s");
         text_field(out, format, "SMB 1", line);
     }
     snprintf(line, sizeof(line),
-             "%s gaps, %s bytes lost, %s passed over; %s bytes came twice; %s requests unanswered",
-             report_count(n[0], a->streams.gaps), report_count(n[1], a->streams.gap_bytes),
-             report_count(n[2], a->streams.skipped_bytes),
+             "%s gap%s, %s bytes lost, %s passed over, %s twice; %s requests unanswered",
+             report_count(n[0], a->streams.gaps), a->streams.gaps == 1 ? "" : "s",
+             report_count(n[1], a->streams.gap_bytes), report_count(n[2], a->streams.skipped_bytes),
              report_count(n[3], a->streams.retransmitted_bytes),
              report_count(n[4], a->dissected.unanswered_requests));
     text_field(out, format, "missing", line);
