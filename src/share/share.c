@@ -243,3 +243,17 @@ bool share_forget_path(struct share *s, struct cache_file *f, const char *path)
     free(leads_there);
     return another;
 }
+
+int share_statfs(struct share *s, struct share_statfs *ret, struct error *err)
+{
+    struct client_statfs fs;
+    int r = client_statfs(s->client, &fs, err);
+    if (r < 0)
+        return r;
+    *ret = (struct share_statfs){.total_bytes = fs.total_bytes,
+                                 .free_bytes = fs.free_bytes,
+                                 .available_bytes = fs.available_bytes,
+                                 .block_size = fs.block_size,
+                                 .name_max = fs.max_component};
+    return 0;
+}
