@@ -1,6 +1,6 @@
 #!/bin/bash
 # Starts a private Samba that requires signing, fills its share, starts a second one for the same share
-# that requires nothing, and runs a test program against both.
+# that requires nothing and makes room for files when told to, and runs a test program against both.
 # usage: client.sh PROGRAM [ARGUMENT ...]
 set -eu
 here=$(cd "$(dirname "$0")" && pwd)
@@ -11,7 +11,7 @@ chmod 755 "$dir"
 port=$("$here/smbd.sh" start "$dir/strict" signing=mandatory)
 share=$dir/strict/share
 open_port=$("$here/smbd.sh" start "$dir/open" protocol_max=SMB3_00 "share:guest ok=yes" \
-    "share:path=$share")
+    "share:path=$share" "share:strict allocate=yes")
 mkdir -p "$share/many" "$share/a/deep/way"
 printf 'down\r\n' >"$share/a/deep/way/down.TXT"
 : >"$share/empty"
