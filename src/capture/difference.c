@@ -237,12 +237,16 @@ static void tell_work(struct difference *d)
              "capture the same work twice, or go by the columns for each READ");
 }
 
+static bool scaled(const struct difference *d)
+{
+    return d->base_reads && d->other_reads && !same_work(d);
+}
+
 /* What the command would have had in the other capture, had it not grown: for the same work as
  * many, else as many for each READ. */
 static double expected(const struct difference *d, const struct difference_row *r)
 {
-    bool scaled = d->base_reads && d->other_reads && !same_work(d);
-    return scaled ? r->base * (double)d->other_reads / (double)d->base_reads : r->base;
+    return scaled(d) ? r->base * (double)d->other_reads / (double)d->base_reads : r->base;
 }
 
 static bool has_grown(const struct difference *d, const struct difference_row *r)
@@ -284,9 +288,10 @@ static void tell_growth(struct difference *d)
     f->count = (uint64_t)most->other;
     f->of = (uint64_t)most->base;
     if (f->of)
-        snprintf(f->text, sizeof(f->text), "%s has grown most: %s messages, %s before (%s)",
+        snprintf(f->text, sizeof(f->text), "%s has grown most: %s messages, %s before (%s%s)",
                  most->name, report_count(a, f->count), report_count(b, f->of),
-                 report_ratio(r, most->other, most->base));
+                 report_ratio(r, most->other, expected(d, most)),
+                 scaled(d) ? " for each READ" : "");
     else
         snprintf(f->text, sizeof(f->text), "%s has grown most: %s messages, none before",
                  most->name, report_count(a, f->count));

@@ -24,12 +24,21 @@ static const char *file_alone(const char *file)
     return last && last[1] ? last + 1 : file;
 }
 
-/* The files' own names head their columns, unless they are the same. */
+static void own_name(char out[static PAGE_NAME], const char *file)
+{
+    page_name(out, file_alone(file), PAGE_NAME);
+    for (char *dot; (dot = strrchr(out, '.')) && dot != out &&
+                    (strncmp(dot, ".pcap", 5) == 0 || strcmp(dot, ".gz") == 0);)
+        *dot = 0; /* .pcap, .pcapng, .gz */
+}
+
+/* The files' own names head their columns, unless they are the same or have no room. */
 static void make_labels(const struct difference *d, struct labels *ret)
 {
-    page_name(ret->base, file_alone(d->base->file), LABEL_WIDTH);
-    page_name(ret->other, file_alone(d->other->file), LABEL_WIDTH);
-    if (strcmp(ret->base, ret->other) == 0) {
+    own_name(ret->base, d->base->file);
+    own_name(ret->other, d->other->file);
+    if (strcmp(ret->base, ret->other) == 0 || report_width(ret->base) > LABEL_WIDTH ||
+        report_width(ret->other) > LABEL_WIDTH) {
         strcpy(ret->base, "against");
         strcpy(ret->other, "capture");
     }

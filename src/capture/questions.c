@@ -152,8 +152,9 @@ static int print_sweep(const struct sweep *s, FILE *out, enum report_format form
     sweep_result(s, &r);
     char title[200];
     if (r.enough)
-        snprintf(title, sizeof(title), "%s: %s %s give 99 %% of what can be had; now %s", r.setting,
-                 report_count(n[0], r.enough), r.unit, report_count(n[1], r.present));
+        snprintf(title, sizeof(title), "%s: %s %s give%s 99 %% of what can be had; now %s",
+                 r.setting, report_count(n[0], r.enough), r.unit, r.enough == 1 ? "s" : "",
+                 report_count(n[1], r.present));
     else
         snprintf(title, sizeof(title), "%s: no value would answer anything", r.setting);
     text_heading(out, format, title);

@@ -570,6 +570,10 @@ static void more_work_is_no_fault(void **state)
     assert_int_equal(d->finding_count, 1);
     assert_true(says(d, "do not read the same amount: 200 and 400 READ requests (2.0x)"));
     difference_free(d);
+    two->analysis->command[SMB2_CREATE].requests *= 9;
+    d = difference_new(one->analysis, two->analysis);
+    assert_true(says(d, "(5.0x for each READ)"));
+    difference_free(d);
     unmake(one);
 }
 
