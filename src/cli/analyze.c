@@ -221,6 +221,8 @@ static int check(const struct request *r, int files, char **file)
         return cli_usage("analyze", "give a capture, or - for standard input");
     if (inputs > 1)
         return cli_usage("analyze", "standard input can be read once");
+    if (r->format == FORMAT_CSV && asks(r) && !r->html)
+        return cli_usage("analyze", "--csv has no place for --what-if and --sweep: --json has");
     int code = check_html(r, files, file);
     return code == EXIT_DONE ? check_questions(r) : code;
 }
@@ -343,9 +345,26 @@ static bool read_capture(struct request *r, const char *file, bool questions, st
     return true;
 }
 
+/* Whether the page can be made in its directory: told before an hour of reading. */
+static int check_directory(const char *page)
+{
+    char *directory = strdup(page);
+    if (!directory)
+        return -ENOMEM;
+    char *slash = strrchr(directory, '/');
+    if (slash)
+        slash[1] = 0; /* "/" stays */
+    int code = access(slash ? directory : ".", W_OK | X_OK) < 0 ? -errno : 0;
+    free(directory);
+    return code;
+}
+
 static int prepare(struct request *r, size_t files)
 {
     struct error err = {0};
+    int code = r->html ? check_directory(r->html) : 0;
+    if (code < 0)
+        return cli_fail("analyze", "--html %s: %s", r->html, strerror(-code));
     if (r->keys_path && keyring_read(r->keys_path, &r->keys, &err) < 0)
         return cli_fail("analyze", "%s", err.text);
     r->options.keys = r->keys;

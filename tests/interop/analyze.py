@@ -204,6 +204,8 @@ def check_refusals(port, part, work):
     refused("--seconds alone", 2, "--seconds", "3", part, says="--live")
     refused("a missing key file", 1, "--keys", f"{work}/nowhere", part, says="nowhere")
     refused("--html to standard output", 2, "--html", "-", part, says="name of a file")
+    refused("--html where nothing can be written", 1, "--html", f"{work}/nowhere/p.html", part, says="nowhere/p.html")
+    refused("--csv with a question that it has no place for", 2, "--csv", "--what-if", "23h2", part, says="--json")
     refused("--html without a name", 2, "--html", "", part, says="name of a file")
     for flags in ([], ["--json"], ["--csv"], ["--markdown"]):
         with open("/dev/full", "w") as full:
