@@ -258,6 +258,8 @@ int locks_set(struct locks *l, struct client_file *file, const struct share_lock
     list_init(&w.link);
     uint64_t again = 0, pause = PAUSE_MIN; /* when to ask the server again */
     int r;
+    if (lock->start > lock->end)
+        return error_set(err, -EINVAL, 0, "the range to lock ends before it starts");
     pthread_mutex_lock(&l->desk->lock);
     for (;;) {
         uint64_t now = clock_now();
