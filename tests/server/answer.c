@@ -11,18 +11,6 @@
 #include "base/ntstatus.h"
 #include "internal.h"
 
-/* What the elements of one frame share. */
-struct exchange {
-    struct server *s;
-    struct server_conn *c;
-    struct server_script script;
-    bool compound;
-    struct wire_file_id file_id; /* of the element before, for related ones */
-    uint32_t failed; /* status of a CREATE that failed, for the related ones behind it */
-    const struct wire_header *request;
-    struct wire_header reply;
-};
-
 /* ---- rules ---- */
 
 struct outcome {
@@ -35,6 +23,8 @@ struct outcome {
     unsigned delay_ms;
     uint64_t length;
     size_t random;
+    bool count_is_given;
+    uint32_t count;
 };
 
 static void apply(const struct server_rule *rule, struct outcome *o)
@@ -77,6 +67,10 @@ static void apply(const struct server_rule *rule, struct outcome *o)
     case SERVER_RANDOM:
         o->random = (size_t)rule->value;
         break;
+    case SERVER_COUNT:
+        o->count_is_given = true;
+        o->count = (uint32_t)rule->value;
+        break;
     }
 }
 
@@ -108,10 +102,6 @@ static struct outcome judge(struct exchange *x, bool behind)
 }
 
 /* ---- handlers: the body of a reply behind the header's room; the status ---- */
-
-#define REFUSED                                                                                    \
-    ((uint32_t)STATUS_INVALID_PARAMETER) /* also what real servers say to bad layouts              \
-                                          */
 
 static uint32_t negotiate(struct exchange *x, struct rd msg, struct wr *w)
 {
@@ -220,20 +210,27 @@ static struct rd create_contexts(struct rd asked, uint64_t file_id, uint8_t *buf
 static uint32_t create(struct exchange *x, struct rd msg, struct wr *w)
 {
     struct wire_create_request q;
-    struct wire_create_response r = {.create_action = 1};
+    struct wire_create_response r = {.create_action = FILE_OPENED};
     uint8_t contexts[128];
     int node;
     if (wire_create_request_decode(msg, &q) < 0)
         return REFUSED;
-    if (q.disposition != FILE_OPEN && q.disposition != FILE_OPEN_IF)
-        return (uint32_t)STATUS_ACCESS_DENIED;
     uint32_t status = server_find(&x->script, q.name, &node);
-    if (status)
+    bool makes = q.disposition != FILE_OPEN && q.disposition != FILE_OVERWRITE;
+    if (status == STATUS_SUCCESS && q.disposition == FILE_CREATE)
+        return (uint32_t)STATUS_OBJECT_NAME_COLLISION;
+    if (status == STATUS_OBJECT_NAME_NOT_FOUND && makes) {
+        node = SERVER_MADE;
+        r.create_action = FILE_CREATED;
+    } else if (status) {
         return status;
+    }
     r.attr = server_attr(&x->script, node);
-    if (q.options & FILE_DIRECTORY_FILE && !file_attr_is_dir(&r.attr))
+    if (node == SERVER_MADE)
+        ; /* it is what it is asked to be */
+    else if (q.options & FILE_DIRECTORY_FILE && !file_attr_is_dir(&r.attr))
         return (uint32_t)STATUS_NOT_A_DIRECTORY;
-    if (q.options & FILE_NON_DIRECTORY_FILE && file_attr_is_dir(&r.attr))
+    else if (q.options & FILE_NON_DIRECTORY_FILE && file_attr_is_dir(&r.attr))
         return (uint32_t)STATUS_FILE_IS_A_DIRECTORY;
 
     struct server_open *o = server_open_new(x->s, x->c, node);
@@ -245,8 +242,7 @@ static uint32_t create(struct exchange *x, struct rd msg, struct wr *w)
     return STATUS_SUCCESS;
 }
 
-/* The open that a request means, and from now on what its related ones mean. */
-static struct server_open *open_of(struct exchange *x, struct wire_file_id id)
+struct server_open *server_open_of(struct exchange *x, struct wire_file_id id)
 {
     if (x->request->flags & SMB2_FLAGS_RELATED_OPERATIONS && id.persistent == UINT64_MAX &&
         id.volatile_ == UINT64_MAX)
@@ -260,7 +256,7 @@ static uint32_t close_file(struct exchange *x, struct rd msg, struct wr *w)
     struct wire_close_request q;
     if (wire_close_request_decode(msg, &q) < 0)
         return REFUSED;
-    struct server_open *o = open_of(x, q.file_id);
+    struct server_open *o = server_open_of(x, q.file_id);
     if (!o)
         return (uint32_t)STATUS_FILE_CLOSED;
     struct wire_close_response r = {.flags = q.flags & SMB2_CLOSE_FLAG_POSTQUERY_ATTRIB,
@@ -275,10 +271,10 @@ static uint32_t read_file(struct exchange *x, struct rd msg, struct wr *w)
     struct wire_read_request q;
     if (wire_read_request_decode(msg, &q) < 0 || q.length > x->script.max_read)
         return REFUSED;
-    const struct server_open *o = open_of(x, q.file_id);
+    const struct server_open *o = server_open_of(x, q.file_id);
     if (!o)
         return (uint32_t)STATUS_FILE_CLOSED;
-    struct rd content = o->node == SERVER_ROOT ? (struct rd){0} : x->script.nodes[o->node].content;
+    struct rd content = o->node < 0 ? (struct rd){0} : x->script.nodes[o->node].content;
     if (q.offset >= content.len)
         return (uint32_t)STATUS_END_OF_FILE;
     size_t left = content.len - (size_t)q.offset;
@@ -296,7 +292,7 @@ static uint32_t query_directory(struct exchange *x, struct rd msg, struct wr *w)
         return REFUSED;
     if (q.info_class != FILE_ID_BOTH_DIRECTORY_INFORMATION)
         return (uint32_t)STATUS_INVALID_INFO_CLASS;
-    struct server_open *o = open_of(x, q.file_id);
+    struct server_open *o = server_open_of(x, q.file_id);
     if (!o)
         return (uint32_t)STATUS_FILE_CLOSED;
     struct file_attr attr = server_attr(&x->script, o->node);
@@ -324,7 +320,7 @@ static uint32_t query_info(struct exchange *x, struct rd msg, struct wr *w)
     struct wire_query_info_request q;
     if (wire_query_info_request_decode(msg, &q) < 0 || q.output_length > x->script.max_transact)
         return REFUSED;
-    const struct server_open *o = open_of(x, q.file_id);
+    const struct server_open *o = server_open_of(x, q.file_id);
     if (!o)
         return (uint32_t)STATUS_FILE_CLOSED;
 
@@ -370,10 +366,15 @@ static const struct {
     [SMB2_TREE_DISCONNECT] = {tree_disconnect, TREE},
     [SMB2_CREATE] = {create, TREE},
     [SMB2_CLOSE] = {close_file, TREE},
+    [SMB2_FLUSH] = {server_flush_file, TREE},
     [SMB2_READ] = {read_file, TREE},
+    [SMB2_WRITE] = {server_write, TREE},
+    [SMB2_LOCK] = {server_lock, TREE},
+    [SMB2_IOCTL] = {server_control, TREE},
     [SMB2_ECHO] = {echo, NOTHING},
     [SMB2_QUERY_DIRECTORY] = {query_directory, TREE},
     [SMB2_QUERY_INFO] = {query_info, TREE},
+    [SMB2_SET_INFO] = {server_set_info, TREE},
 };
 
 /* ---- one element ---- */
@@ -406,9 +407,10 @@ static void reply(struct exchange *x, struct rd msg, const struct outcome *o, ui
     wr_zero(w, WIRE_HEADER_SIZE);
 
     bool own = !status;
+    x->own_body = false;
     if (own)
         status = handlers[command].answer(x, msg, w);
-    if (!own || !wire_has_body(command, status)) {
+    if (!x->own_body && (!own || !wire_has_body(command, status))) {
         w->pos = start + WIRE_HEADER_SIZE;
         wire_error_encode(w, NULL, 0);
     }
@@ -461,6 +463,8 @@ static bool answer_element(struct exchange *x, struct rd msg, bool behind)
         return false;
 
     x->reply = reply_header(x->request, &o);
+    x->count_is_given = o.count_is_given;
+    x->count = o.count;
     if (o.interim && !interim(x, &o))
         return false;
     reply(x, msg, &o, o.fail ? o.fail : refuse(x));

@@ -16,6 +16,7 @@ enum {
     SERVER_OUT_MAX = WIRE_FRAME_HEADER + WIRE_FRAME_MAX,
     SERVER_TRANSACT_MAX = 8 << 20,
     SERVER_PATTERN_MAX = 510, /* bytes */
+    SERVER_CODES = 16,
 };
 
 struct server_conn {
@@ -45,18 +46,25 @@ struct server_out {
     size_t random;        /* bytes of noise instead; 0: not */
 };
 
+/* How often an IOCTL's code was asked for. */
+struct server_code {
+    uint32_t code; /* 0: free */
+    unsigned count;
+};
+
 struct server {
     int listener, wake; /* wake: an eventfd */
     uint16_t port;
     pthread_t thread;
 
     pthread_mutex_t lock;
-    struct server_script script;        /* protected by lock */
-    unsigned counts[SMB2_COMMANDS + 1]; /* protected by lock; the last: all */
-    unsigned frames;                    /* protected by lock */
-    unsigned open_count;                /* protected by lock */
-    uint64_t sent;                      /* protected by lock; bytes since server_play */
-    bool stop, disconnect;              /* protected by lock */
+    struct server_script script;            /* protected by lock */
+    unsigned counts[SMB2_COMMANDS + 1];     /* protected by lock; the last: all */
+    unsigned frames;                        /* protected by lock */
+    unsigned open_count;                    /* protected by lock */
+    uint64_t sent;                          /* protected by lock; bytes since server_play */
+    struct server_code codes[SERVER_CODES]; /* protected by lock; IOCTLs since server_play */
+    bool stop, disconnect;                  /* protected by lock */
 
     /* The thread's own. */
     struct server_conn conns[SERVER_CONNECTIONS];
@@ -76,6 +84,36 @@ bool server_answer(struct server *s, struct server_conn *c, struct rd frame);
 
 /* Sends what stands in s->out, if anything, and empties it. False: hang up. */
 bool server_flush(struct server *s, struct server_conn *c);
+
+/* What the elements of one frame share. */
+struct exchange {
+    struct server *s;
+    struct server_conn *c;
+    struct server_script script;
+    bool compound;
+    struct wire_file_id file_id; /* of the element before, for related ones */
+    uint32_t failed; /* status of a CREATE that failed, for the related ones behind it */
+    const struct wire_header *request;
+    struct wire_header reply;
+    bool own_body;       /* the handler wrote one, whatever the status is */
+    bool count_is_given; /* of this WRITE */
+    uint32_t count;
+};
+
+/* Handlers write a reply's body behind room for its header, and give the status. What is said to
+ * bad layouts is what real servers say. */
+#define REFUSED ((uint32_t)STATUS_INVALID_PARAMETER)
+
+/* The open that a request means, and from now on what its related ones mean. */
+struct server_open *server_open_of(struct exchange *x, struct wire_file_id id);
+
+/* ---- change.c: the handlers of what writes ---- */
+
+uint32_t server_write(struct exchange *x, struct rd msg, struct wr *w);
+uint32_t server_flush_file(struct exchange *x, struct rd msg, struct wr *w);
+uint32_t server_lock(struct exchange *x, struct rd msg, struct wr *w);
+uint32_t server_set_info(struct exchange *x, struct rd msg, struct wr *w);
+uint32_t server_control(struct exchange *x, struct rd msg, struct wr *w);
 
 /* ---- share.c ---- */
 

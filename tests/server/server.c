@@ -300,6 +300,7 @@ void server_play(struct server *s, const struct server_script *script)
     pthread_mutex_lock(&s->lock);
     s->script = with_defaults(script);
     memset(s->counts, 0, sizeof(s->counts));
+    memset(s->codes, 0, sizeof(s->codes));
     s->frames = 0;
     s->sent = 0;
     pthread_mutex_unlock(&s->lock);

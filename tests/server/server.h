@@ -19,7 +19,10 @@
 
 /* ---- what is on the share ---- */
 
-enum { SERVER_ROOT = -1 };
+enum {
+    SERVER_ROOT = -1,
+    SERVER_MADE = -2, /* what a CREATE made: it has no name, and is not found again */
+};
 
 struct server_node {
     int parent;            /* index of its directory in the table, or SERVER_ROOT */
@@ -51,6 +54,7 @@ enum server_action {
     SERVER_BAD_SIGNATURE,  /* the reply says that it is signed, and is not */
     SERVER_BAD_LENGTH,     /* the frame with the reply says that it is `value` bytes long */
     SERVER_RANDOM,         /* `value` random bytes instead of the frame with the reply */
+    SERVER_COUNT,          /* a WRITE says that it took `value` bytes, and takes them */
 };
 
 enum server_place {
@@ -69,9 +73,24 @@ struct server_rule {
     uint64_t value;
 };
 
+/* What an IOCTL is answered; a code without any gets success and nothing, a COPYCHUNK the sum of
+ * its chunks. */
+struct server_ioctl {
+    uint32_t code;
+    unsigned nth; /* 1: the first with this code since server_play; 0: each of them */
+    uint32_t status;
+    struct rd output; /* goes with whatever status */
+};
+
+/* Where WRITEs to any file land: bytes behind its end are counted and forgotten. */
+struct server_sink {
+    uint8_t *data;
+    size_t size;
+};
+
 struct server_script {
     uint16_t dialect;             /* 0: 2.1 */
-    uint32_t max_transact;        /* bytes, up to 8 MiB; 0: 1 MiB */
+    uint32_t max_transact;        /* bytes, up to 8 MiB, of a WRITE, too; 0: 1 MiB */
     uint32_t max_read;            /* bytes; 0: 1 MiB */
     uint32_t max_query_directory; /* a larger buffer gets INVALID_PARAMETER; 0: max_transact */
     unsigned entries_per_reply;   /* of a listing; 0: as many as fit */
@@ -80,6 +99,9 @@ struct server_script {
     size_t node_count;
     const struct server_rule *rules;
     size_t rule_count;
+    const struct server_ioctl *ioctls;
+    size_t ioctl_count;
+    struct server_sink sink; /* the server's from server_play on, until its client is gone */
 };
 
 /* ---- running it ---- */

@@ -16,7 +16,10 @@ static const uint64_t some_time = 133000000000000000; /* a FILETIME in 2022 */
 struct file_attr server_attr(const struct server_script *script, int node)
 {
     struct file_attr a = {.id = 1, .attributes = FILE_ATTRIBUTE_DIRECTORY, .links = 1};
-    if (node != SERVER_ROOT) {
+    if (node == SERVER_MADE) {
+        a.id = 2;
+        a.attributes = FILE_ATTRIBUTE_NORMAL;
+    } else if (node != SERVER_ROOT) {
         a = script->nodes[node].attr;
         if (a.size == 0)
             a.size = script->nodes[node].content.len;
@@ -109,10 +112,10 @@ uint32_t server_find(const struct server_script *script, struct rd path, int *re
 
 void server_path(const struct server_script *script, int node, struct wr *w)
 {
-    if (node != SERVER_ROOT && script->nodes[node].parent != SERVER_ROOT)
+    if (node >= 0 && script->nodes[node].parent != SERVER_ROOT)
         server_path(script, script->nodes[node].parent, w);
     wr_u16(w, '\\');
-    if (node != SERVER_ROOT)
+    if (node >= 0)
         wr_bytes(w, script->nodes[node].name.base, script->nodes[node].name.len);
 }
 
