@@ -208,32 +208,47 @@ int64_t share_copy(struct share *s, struct share_file *from, uint64_t from_offse
 
 /* ---- locks ---- */
 
-/* The open that is to hold this file's locks on the server: one that may read and write, where a
- * program has such a one. Made the user of it, until opens_io_end. *ret_locks stays as long. */
-static int lock_begin(struct share *s, struct share_file *f, struct share_file **ret_by,
-                      struct locks **ret_locks, struct error *err)
+/* With the lock: an open of this file that may read and write, NULL where there is none. */
+static struct share_file *find_both(struct opened *o, struct share_file *first)
 {
     const unsigned both = SHARE_READ | SHARE_WRITE;
     struct list *at;
+    if (first->how == both)
+        return first;
+    list_for_each(at, &o->files)
+    {
+        struct share_file *f = container_of(at, struct share_file, link);
+        if (f->how == both)
+            return f;
+    }
+    return NULL;
+}
+
+/* The open that is to hold this file's locks on the server. It has to be one that can do whatever
+ * any open can, also one that comes later; where no program has such a one, it is made. The caller
+ * becomes a user of it, until opens_io_end. *ret_locks stays as long. */
+static int lock_begin(struct share *s, struct share_file *f, struct share_file **ret_by,
+                      struct locks **ret_locks, struct error *err)
+{
     pthread_mutex_lock(&s->lock);
     struct opened *o = f->opened;
     if (!o->locks)
         o->locks = locks_new(&s->desk, s->options.byte_range_locks);
-    struct share_file *by = f;
-    list_for_each(at, &o->files)
-    {
-        struct share_file *other = container_of(at, struct share_file, link);
-        if (by->how != both && !other->closed && other->how == both)
-            by = other;
-    }
-    by->users++;
-    *ret_by = by;
     *ret_locks = o->locks;
+    struct share_file *by = *ret_locks ? find_both(o, f) : NULL;
+    if (by)
+        by->users++;
     pthread_mutex_unlock(&s->lock);
-    if (*ret_locks)
-        return 0;
-    opens_io_end(s, by);
-    return error_set(err, -ENOMEM, 0, "out of memory");
+    if (!*ret_locks)
+        return error_set(err, -ENOMEM, 0, "out of memory");
+    if (!by && (!s->options.byte_range_locks || share_open_beside(s, f, &by) < 0)) {
+        by = f; /* who may not write here has nobody here who does */
+        pthread_mutex_lock(&s->lock);
+        by->users++;
+        pthread_mutex_unlock(&s->lock);
+    }
+    *ret_by = by;
+    return 0;
 }
 
 /* What was kept for its locks alone may be closed now. */

@@ -198,6 +198,32 @@ int share_open(struct share *s, struct share_node *n, unsigned how, struct share
     return r;
 }
 
+int share_open_beside(struct share *s, struct share_file *f, struct share_file **ret)
+{
+    char *path;
+    struct share_file *beside = NULL;
+    struct file_attr attr;
+    pthread_mutex_lock(&s->lock);
+    int r = share_wire_path(s, f->file, NULL, 0, &path, NULL);
+    pthread_mutex_unlock(&s->lock);
+    if (r < 0)
+        return r;
+    r = open_path(s, path, SHARE_READ | SHARE_WRITE, NULL, &beside, &attr, NULL);
+    free(path);
+    if (r < 0)
+        return r;
+    pthread_mutex_lock(&s->lock);
+    r = cache_file_same(f->file, &attr) ? opens_add(s, beside, f->file) : -ESTALE;
+    beside->closed = beside->opened != NULL;
+    beside->users = 1;
+    pthread_mutex_unlock(&s->lock);
+    if (r == 0)
+        *ret = beside;
+    else
+        share_close(s, beside);
+    return r;
+}
+
 /* ---- by name: making files ---- */
 
 /* What CREATE did to `name` becomes belief. With the lock. */

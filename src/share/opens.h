@@ -55,6 +55,10 @@ void opens_io_end(struct share *s, struct share_file *f);
  * without. */
 void opens_sweep(struct share *s, struct opened *o, struct list *ret);
 void share_finish_closes(struct share *s, struct list *closed);
+/* One more open of the same file for reading and writing, which no program has: it is `closed` from
+ * the beginning and goes when its user is done and it holds no locks. Made a user of it, until
+ * opens_io_end. share->lock not held. */
+int share_open_beside(struct share *s, struct share_file *f, struct share_file **ret);
 /* By this open the file was changed: what others read along with their open is old. */
 void opens_changed(struct share *s, struct share_file *by);
 
