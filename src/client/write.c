@@ -98,12 +98,13 @@ int64_t client_write(struct client_file *f, const void *buf, size_t len, uint64_
         .user = &source,
     };
     uint64_t done = offset;
-    int r = 0;
+    int r = 0, sent = 0;
     observe_round_trip(c->observe);
     while (r == 0 && done < p.end) {
-        r = pipeline_fill(&p);
-        if (r == 0)
-            r = take_piece(&p, &done);
+        if (sent == 0)
+            sent = pipeline_fill(&p);
+        /* where no more can be sent, what has been sent still counts */
+        r = p.count ? take_piece(&p, &done) : sent;
     }
     if (r == -ETIMEDOUT)
         pipeline_drop(&p); /* they have been given their time */

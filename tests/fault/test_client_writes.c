@@ -210,10 +210,9 @@ static void test_a_connection_lost_in_the_middle_claims_only_what_was_answered(v
         struct client_file *f = open_by(b.client, "file");
         play_rules(&b, rules, 1);
         int64_t n = client_write(f, data, SIZE, 0, &err);
-        if (nth == 1)
-            assert_int_equal(n, err.code);
-        else
-            assert_int_equal(n, (int64_t)(nth - 1) * PIECE);
+        /* answers on their way may be lost with the connection */
+        assert_true(n < 0 ? n == err.code : n > 0 && n % PIECE == 0);
+        assert_true(n <= (int64_t)(nth - 1) * PIECE);
         assert_true(client_write(f, data, SIZE, 0, &err) < 0);
         assert_true(client_flush(f, &err) < 0);
         client_close(f, CLIENT_SINGLE, NULL, NULL);
