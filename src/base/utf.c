@@ -123,9 +123,7 @@ int utf8_to_utf16(const char *utf8, size_t len, uint8_t *out, size_t cap)
     return (int)used;
 }
 
-/* The next folded character of s, and its length; an invalid byte is a character of its own, above
- * every real one. */
-static size_t next_folded(const char *s, size_t n, uint32_t *ret)
+size_t utf8_next_folded(const char *s, size_t n, uint32_t *ret)
 {
     uint32_t c;
     size_t len = decode_one((const uint8_t *)s, n, &c);
@@ -143,7 +141,7 @@ uint64_t utf8_fold_hash(const char *utf8, size_t len, uint64_t seed)
     uint64_t hash = seed;
     size_t filled = 0;
     for (size_t i = 0; i < len;) {
-        i += next_folded(utf8 + i, len - i, &chunk[filled++]);
+        i += utf8_next_folded(utf8 + i, len - i, &chunk[filled++]);
         if (filled == 64 || i == len) {
             hash = hash_bytes(chunk, filled * sizeof chunk[0], hash);
             filled = 0;
@@ -157,8 +155,8 @@ bool utf8_fold_equal(const char *a, size_t a_len, const char *b, size_t b_len)
     size_t i = 0, k = 0;
     while (i < a_len && k < b_len) {
         uint32_t ca, cb;
-        i += next_folded(a + i, a_len - i, &ca);
-        k += next_folded(b + k, b_len - k, &cb);
+        i += utf8_next_folded(a + i, a_len - i, &ca);
+        k += utf8_next_folded(b + k, b_len - k, &cb);
         if (ca != cb)
             return false;
     }

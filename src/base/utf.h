@@ -29,6 +29,10 @@ int utf8_to_utf16(const char *utf8, size_t len, uint8_t *out, size_t cap);
  * for most: see utf8_fold_hash. Invalid bytes fold to themselves. */
 uint64_t utf8_fold_hash(const char *utf8, size_t len, uint64_t seed);
 
+/* The next character of `s` (of n > 0 bytes), folded, and how many bytes it takes; an invalid byte
+ * is a character of its own, above every real one. */
+size_t utf8_next_folded(const char *s, size_t n, uint32_t *ret);
+
 /* Equal after folding? */
 bool utf8_fold_equal(const char *a, size_t a_len, const char *b, size_t b_len);
 

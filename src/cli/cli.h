@@ -17,10 +17,18 @@ enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_LIMIT = 3 };
 int cmd_analyze(int argc, char **argv);
 int cmd_cat(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
+int cmd_cp(int argc, char **argv);
+int cmd_df(int argc, char **argv);
+int cmd_get(int argc, char **argv);
 int cmd_ls(int argc, char **argv);
+int cmd_mkdir(int argc, char **argv);
 int cmd_mount(int argc, char **argv);
+int cmd_mv(int argc, char **argv);
+int cmd_put(int argc, char **argv);
+int cmd_rm(int argc, char **argv);
 int cmd_stat(int argc, char **argv);
 int cmd_stats(int argc, char **argv);
+int cmd_tree(int argc, char **argv);
 int cmd_umount(int argc, char **argv);
 
 /* "larder: ls: ..." on stderr, one line; returns EXIT_FAILED. */
@@ -43,12 +51,30 @@ int cli_credentials(struct share_options *o, struct error *err);
  * (err says why) where none can be had. */
 char *cli_password(const char *user, const char *host, struct error *err);
 
-/* ---- the tools (ls, cat, stat): a target, a path in it, options, through the public library alone
- * ---- */
+/* ---- the tools: they know the public library alone ---- */
 
 #define CLI_OPTIONS_MAX 64
 #define CLI_NAME_MAX    1024 /* bytes that hold any name */
 #define CLI_HELP_SHOWN  (-1)
+
+/* A tool's command line, taken apart. */
+struct cli_line {
+    char *option[CLI_OPTIONS_MAX]; /* each a list after -o */
+    size_t options;
+    char **operand; /* within argv */
+    int operands;
+};
+
+/* Reads options wherever they stand, up to `--`: `-o LIST`, `--help`, and `letters` as getopt has
+ * them. flags[i] is set for the i-th letter, value[i] (may be NULL where no letter takes one) is
+ * its argument. 'j' has --json too. Returns EXIT_DONE, CLI_HELP_SHOWN, or a usage error's exit code
+ * after printing it. */
+int cli_read_line(struct cli_line *line, int argc, char **argv, const char *letters, bool *flags,
+                  const char **value, const char *help);
+
+/* A number from `low` to `high`; else a usage error is printed and its exit code returned. */
+int cli_number(const char *command, const char *what, const char *text, unsigned long low,
+               unsigned long high, unsigned long *ret);
 
 struct cli_target {
     const char *target, *path;     /* path "" where none was given */
@@ -56,13 +82,19 @@ struct cli_target {
     size_t options;
 };
 
-/* Reads `[-o name=value]... [-LETTERS] TARGET [PATH]`; flags[i] is set for letters[i]; 'j' has
- * --json too. Returns EXIT_DONE, CLI_HELP_SHOWN, or a usage error's exit code after printing it. */
+/* The line of ls, cat and stat: `[-o name=value]... [-LETTERS] TARGET [PATH]`. */
 int cli_tool_options(struct cli_target *t, int argc, char **argv, const char *letters, bool *flags,
                      const char *help);
 
 /* Completes the credentials and connects; on failure prints and returns an exit code, else
  * EXIT_DONE. */
 int cli_connect(const char *command, const struct cli_target *t, struct larder **ret);
+
+/* The password in LARDER_PASSWORD, to be wiped and freed; it is removed from there. NULL: none. */
+char *cli_environment_password(void);
+
+/* The same, with a password (NULL: none) to be used before a prompt. */
+int cli_connect_with(const char *command, const char *target, char *const *option, size_t options,
+                     const char *password, struct larder **ret);
 
 #endif

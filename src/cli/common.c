@@ -45,7 +45,7 @@ int cli_usage(const char *command, const char *format, ...)
     return EXIT_USAGE;
 }
 
-static char *from_environment(void)
+char *cli_environment_password(void)
 {
     char *value = getenv("LARDER_PASSWORD");
     if (!value)
@@ -108,7 +108,7 @@ static char *from_terminal(const char *user, const char *host)
 
 char *cli_password(const char *user, const char *host, struct error *err)
 {
-    char *password = from_environment();
+    char *password = cli_environment_password();
     if (!password)
         password = from_terminal(user, host);
     if (!password)
@@ -144,13 +144,15 @@ int cli_credentials(struct share_options *o, struct error *err)
 }
 
 /* The same for the tools, which know only the public library. */
-static int complete(struct larder_config *config, struct larder_error *err)
+static int complete(struct larder_config *config, const char *given, struct larder_error *err)
 {
     if (!larder_config_needs_password(config))
         return 0;
     int r = larder_config_user(config) ? 0 : larder_config_set(config, "user", login_name(), err);
     if (r < 0)
         return r;
+    if (given)
+        return larder_config_set(config, "password", given, err);
     struct error e = {0};
     char *password = cli_password(larder_config_user(config), larder_config_host(config), &e);
     if (!password) {
@@ -164,18 +166,19 @@ static int complete(struct larder_config *config, struct larder_error *err)
     return r;
 }
 
-int cli_connect(const char *command, const struct cli_target *t, struct larder **ret)
+int cli_connect_with(const char *command, const char *target, char *const *option, size_t options,
+                     const char *password, struct larder **ret)
 {
     struct larder_config *config;
     struct larder_error err = {0};
-    if (larder_config_new(t->target, &config, &err) < 0)
+    if (larder_config_new(target, &config, &err) < 0)
         return cli_usage(command, "%s", err.text);
     int code = EXIT_DONE;
-    for (size_t i = 0; code == EXIT_DONE && i < t->options; i++)
-        if (larder_config_set_list(config, t->option[i], &err) < 0)
+    for (size_t i = 0; code == EXIT_DONE && i < options; i++)
+        if (larder_config_set_list(config, option[i], &err) < 0)
             code = err.code == -EINVAL || err.code == -ENOENT ? cli_usage(command, "%s", err.text)
                                                               : cli_fail(command, "%s", err.text);
-    if (code == EXIT_DONE && complete(config, &err) < 0)
+    if (code == EXIT_DONE && complete(config, password, &err) < 0)
         code = cli_fail(command, "%s", err.text);
     if (code == EXIT_DONE && larder_connect(config, ret, &err) < 0)
         code = cli_fail(command, "%s", err.text);
@@ -183,36 +186,86 @@ int cli_connect(const char *command, const struct cli_target *t, struct larder *
     return code;
 }
 
-int cli_tool_options(struct cli_target *t, int argc, char **argv, const char *letters, bool *flags,
-                     const char *help)
+int cli_connect(const char *command, const struct cli_target *t, struct larder **ret)
+{
+    return cli_connect_with(command, t->target, t->option, t->options, NULL, ret);
+}
+
+/* Which of the letters `c` is; -1: none of them. */
+static int letter_index(const char *letters, int c)
+{
+    int i = 0;
+    for (; *letters; letters++) {
+        if (*letters == ':')
+            continue;
+        if (*letters == c)
+            return i;
+        i++;
+    }
+    return -1;
+}
+
+enum { LONG_HELP = 1000 }; /* -h is help only where it is no letter of the tool's */
+
+int cli_read_line(struct cli_line *line, int argc, char **argv, const char *letters, bool *flags,
+                  const char **value, const char *help)
 {
     static const struct option long_options[] = {
-        {"help", no_argument, NULL, 'h'}, {"json", no_argument, NULL, 'j'}, {0}};
-    char accepted[32];
-    snprintf(accepted, sizeof accepted, "+o:h%s", letters);
-    *t = (struct cli_target){0};
-    optind = 1;
+        {"help", no_argument, NULL, LONG_HELP}, {"json", no_argument, NULL, 'j'}, {0}};
+    char accepted[40];
+    snprintf(accepted, sizeof accepted, "o:h%s", letters);
+    *line = (struct cli_line){0};
+    optind = 0; /* glibc: begin anew, also with the order of what is permuted */
     opterr = 0;
     int c;
     while ((c = getopt_long(argc, argv, accepted, long_options, NULL)) != -1) {
-        const char *letter = strchr(letters, c);
-        if (c == 'h') {
+        int i = letter_index(letters, c);
+        if (c == LONG_HELP || (c == 'h' && i < 0)) {
             fputs(help, stdout);
             return CLI_HELP_SHOWN;
         }
-        if (c == 'o' && t->options < CLI_OPTIONS_MAX)
-            t->option[t->options++] = optarg;
+        if (c == 'o' && line->options < CLI_OPTIONS_MAX)
+            line->option[line->options++] = optarg;
         else if (c == 'o')
             return cli_usage(argv[0], "more than %d -o options", CLI_OPTIONS_MAX);
-        else if (c != '?' && letter)
-            flags[letter - letters] = true;
-        else
+        else if (c == '?' || i < 0)
             return cli_usage(argv[0], "unknown option \"%s\", or one without its value",
                              argv[optind - 1]);
+        else {
+            flags[i] = true;
+            if (value)
+                value[i] = optarg;
+        }
     }
-    if (argc - optind < 1 || argc - optind > 2)
+    line->operand = argv + optind;
+    line->operands = argc - optind;
+    return EXIT_DONE;
+}
+
+int cli_number(const char *command, const char *what, const char *text, unsigned long low,
+               unsigned long high, unsigned long *ret)
+{
+    char *end;
+    errno = 0;
+    unsigned long n = strtoul(text, &end, 10);
+    if (*text < '0' || *text > '9' || *end || errno || n < low || n > high)
+        return cli_usage(command, "%s \"%s\": not a number from %lu to %lu", what, text, low, high);
+    *ret = n;
+    return EXIT_DONE;
+}
+
+int cli_tool_options(struct cli_target *t, int argc, char **argv, const char *letters, bool *flags,
+                     const char *help)
+{
+    struct cli_line line;
+    int code = cli_read_line(&line, argc, argv, letters, flags, NULL, help);
+    if (code != EXIT_DONE)
+        return code;
+    if (line.operands < 1 || line.operands > 2)
         return cli_usage(argv[0], "give a target //HOST/SHARE and at most one path");
-    t->target = argv[optind];
-    t->path = argc - optind == 2 ? argv[optind + 1] : "";
+    *t = (struct cli_target){.target = line.operand[0],
+                             .path = line.operands == 2 ? line.operand[1] : "",
+                             .options = line.options};
+    memcpy(t->option, line.option, sizeof t->option);
     return EXIT_DONE;
 }

@@ -5,14 +5,18 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "cli/cli.h"
+#include "cli/glob.h"
+#include "cli/names.h"
+#include "cli/remotes.h"
 #include "larder/larder.h"
 
 static const char help[] =
     "larder ls -o credentials=FILE //server/share [DIRECTORY]\n\n"
-    "Lists a directory of a share, by name. A path that is a file lists that file.\n\n"
+    "Lists a directory of a share, by name. A path that is a file lists that file.\n"
+    "Wildcards (* ? [a-z], quoted) are matched on the server's names, in any case;\n"
+    "a backslash takes the next character as it is.\n\n"
     "  -l, --long   kind, size, time of the last write, name\n"
     "  --json       objects: name, dir, size, allocated, attributes, written, ino\n"
     "  -o OPTION    username=, password=, domain=, credentials=FILE, guest, port=,\n"
@@ -39,12 +43,9 @@ static void print_time(struct timespec t)
     fputs(text, stdout);
 }
 
-/* On a terminal a name must not move the cursor. */
 static void print_name(const char *name)
 {
-    bool terminal = isatty(STDOUT_FILENO);
-    for (; *name; name++)
-        putchar(terminal && ((unsigned char)*name < 0x20 || *name == 0x7f) ? '?' : *name);
+    name_print(name);
     putchar('\n');
 }
 
@@ -60,29 +61,10 @@ static void print_long(const struct line *l)
     print_name(l->name);
 }
 
-/* A name with a lone surrogate is no JSON string: `name` shows it with `?`, `name_hex` has its
- * bytes. */
-static void set_name(json_t *o, const char *name)
-{
-    json_t *string = json_string(name);
-    if (string) {
-        json_object_set_new(o, "name", string);
-        return;
-    }
-    char shown[CLI_NAME_MAX], hex[2 * CLI_NAME_MAX];
-    size_t len = strlen(name);
-    for (size_t i = 0; i < len; i++) {
-        shown[i] = (unsigned char)name[i] < 0x80 ? name[i] : '?';
-        sprintf(hex + 2 * i, "%02x", (unsigned char)name[i]);
-    }
-    json_object_set_new(o, "name", json_stringn(shown, len));
-    json_object_set_new(o, "name_hex", json_stringn(hex, 2 * len));
-}
-
 static json_t *line_json(const struct line *l)
 {
     json_t *o = json_object();
-    set_name(o, l->name);
+    name_json(o, "name", l->name);
     json_object_update_new(
         o, json_pack("{s:b, s:I, s:I, s:I, s:f, s:I}", "dir", l->stat.is_dir, "size",
                      (json_int_t)l->stat.size, "allocated", (json_int_t)l->stat.allocated,
@@ -92,25 +74,29 @@ static json_t *line_json(const struct line *l)
     return o;
 }
 
-static void print_all(const struct line *lines, size_t count, bool detailed, bool json)
+struct style {
+    bool detailed, json;
+};
+
+static void print_all(const struct line *lines, size_t count, const struct style *style)
 {
-    json_t *all = json ? json_array() : NULL;
+    json_t *all = style->json ? json_array() : NULL;
     for (size_t i = 0; i < count; i++) {
-        if (json)
+        if (all)
             json_array_append_new(all, line_json(&lines[i]));
-        else if (detailed)
+        else if (style->detailed)
             print_long(&lines[i]);
         else
             print_name(lines[i].name);
     }
-    if (json) {
+    if (all) {
         json_dumpf(all, stdout, JSON_INDENT(1));
         putchar('\n');
         json_decref(all);
     }
 }
 
-static int list_directory(struct larder *l, const char *path, bool detailed, bool json,
+static int list_directory(struct larder *l, const char *path, const struct style *style,
                           struct larder_error *err)
 {
     struct larder_dir *d;
@@ -123,33 +109,68 @@ static int list_directory(struct larder *l, const char *path, bool detailed, boo
         lines[i].name = larder_dir_entry(d, i, &lines[i].stat);
     if (lines) {
         qsort(lines, count, sizeof *lines, by_name);
-        print_all(lines, count, detailed, json);
+        print_all(lines, count, style);
+    } else {
+        *err = (struct larder_error){.code = -ENOMEM, .text = "out of memory"};
     }
     free(lines);
     larder_dir_close(d);
-    return lines ? 0 : -1;
+    return lines ? 0 : -ENOMEM;
+}
+
+/* Paths as they are, also of directories. */
+static int list_paths(struct larder *l, const struct glob_paths *paths, const struct style *style,
+                      struct larder_error *err)
+{
+    struct line *lines = calloc(paths->count, sizeof *lines);
+    int r = lines ? 0 : -ENOMEM;
+    if (r < 0)
+        *err = (struct larder_error){.code = r, .text = "out of memory"};
+    for (size_t i = 0; r == 0 && i < paths->count; i++) {
+        lines[i].name = paths->path[i];
+        r = larder_stat(l, paths->path[i], &lines[i].stat, err);
+    }
+    if (r == 0)
+        print_all(lines, paths->count, style);
+    free(lines);
+    return r;
+}
+
+static int list_spot(const struct spot *spot, const struct style *style, struct larder_error *err)
+{
+    struct glob_paths paths;
+    int r = glob_expand(spot->l, spot->path, &paths, err);
+    if (r < 0)
+        return r;
+    r = paths.count == 1 ? list_directory(spot->l, paths.path[0], style, err) : -ENOTDIR;
+    if (r == -ENOTDIR)
+        r = list_paths(spot->l, &paths, style, err);
+    glob_paths_free(&paths);
+    return r;
 }
 
 int cmd_ls(int argc, char **argv)
 {
-    struct cli_target t;
+    struct cli_line line;
     bool flags[2] = {false};
-    int code = cli_tool_options(&t, argc, argv, "lj", flags, help);
+    int code = cli_read_line(&line, argc, argv, "lj", flags, NULL, help);
     if (code != EXIT_DONE)
         return code == CLI_HELP_SHOWN ? EXIT_DONE : code;
-    struct larder *l;
-    code = cli_connect("ls", &t, &l);
-    if (code != EXIT_DONE)
-        return code;
-    struct larder_error err = {0};
-    int r = list_directory(l, t.path, flags[0], flags[1], &err);
-    struct line file = {.name = t.path};
-    if (r == -ENOTDIR && larder_stat(l, t.path, &file.stat, &err) == 0) {
-        print_all(&file, 1, flags[0], flags[1]);
-        r = 0;
+    if (line.operands < 1 || line.operands > 2 ||
+        (line.operands == 2 && remotes_is_target(line.operand[1])))
+        return cli_usage("ls", "give a target //HOST/SHARE and at most one path");
+    struct remotes *remotes = remotes_new("ls", &line);
+    struct spot *spot;
+    size_t count;
+    if (!remotes)
+        return cli_fail("ls", "out of memory");
+    code = remotes_find_all(remotes, &line, &spot, &count);
+    if (code == EXIT_DONE) {
+        struct larder_error err = {0};
+        if (list_spot(&spot[0], &(struct style){flags[0], flags[1]}, &err) < 0)
+            code = cli_fail("ls", "%s", err.text);
+        spots_free(spot, count);
     }
-    if (r < 0)
-        code = cli_fail("ls", "%s", err.text[0] ? err.text : "out of memory");
-    larder_disconnect(l);
+    remotes_free(remotes);
     return code;
 }

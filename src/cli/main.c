@@ -19,7 +19,15 @@ static const struct subcommand {
     {"umount", cmd_umount, "unmount it, also when its larder has died"},
     {"ls", cmd_ls, "list a directory of a share"},
     {"cat", cmd_cat, "print a file of a share"},
+    {"tree", cmd_tree, "show a directory of a share with all below it"},
     {"stat", cmd_stat, "show what the server says about a path"},
+    {"get", cmd_get, "copy files and trees of a share to this machine"},
+    {"put", cmd_put, "copy files and trees of this machine to a share"},
+    {"cp", cmd_cp, "copy on a share, or from share to share"},
+    {"mv", cmd_mv, "rename or move within a share"},
+    {"mkdir", cmd_mkdir, "make directories on a share"},
+    {"rm", cmd_rm, "remove files and trees from a share"},
+    {"df", cmd_df, "show how much room a share has"},
     {"stats", cmd_stats, "show counters and caches of a live mount"},
     {"compare", cmd_compare, "run one command under several client behaviours and compare"},
     {"analyze", cmd_analyze, "say what a packet capture shows of a client's caches"},
@@ -28,7 +36,7 @@ static const struct subcommand {
 static void print_help(FILE *out)
 {
     fprintf(out,
-            "larder %s - an SMB 2/3 client whose metadata caches work and can be seen to work\n\n"
+            "larder %s - an SMB 2/3 client whose metadata caches work, visibly\n\n"
             "  larder mount //server/share /mnt -o credentials=FILE\n\n",
             LARDER_VERSION);
     for (size_t i = 0; i < sizeof subcommands / sizeof subcommands[0]; i++)

@@ -55,12 +55,13 @@ static json_t *connection_json(const struct share *s)
 {
     struct client_facts facts;
     client_facts(s->client, &facts);
-    return json_pack("{s:s, s:s, s:s, s:s, s:b, s:s, s:I, s:I, s:I}", "address", facts.address,
+    return json_pack("{s:s, s:s, s:s, s:s, s:b, s:s, s:I, s:I, s:I, s:I}", "address", facts.address,
                      "share", s->options.share, "dialect", dialect_name(facts.dialect), "signing",
                      facts.signing ? facts.signing_algorithm : "none", "guest", facts.guest, "user",
                      s->options.user ? s->options.user : "", "server_capabilities",
                      (json_int_t)facts.server_capabilities, "max_read", (json_int_t)facts.max_read,
-                     "max_transact", (json_int_t)facts.max_transact);
+                     "max_write", (json_int_t)facts.max_write, "max_transact",
+                     (json_int_t)facts.max_transact);
 }
 
 json_t *share_stats(struct share *s)
