@@ -146,6 +146,96 @@ static void open_budget(struct larder *l)
     expect("open, read, close of an empty file, cold", trips(l), 1);
 }
 
+static int64_t requests(struct larder *l)
+{
+    static int64_t last;
+    int64_t now = 0;
+    static const char *const commands[] = {
+        "requests.CREATE", "requests.CLOSE", "requests.READ",     "requests.QUERY_DIRECTORY",
+        "requests.WRITE",  "requests.FLUSH", "requests.SET_INFO", "requests.QUERY_INFO"};
+    for (size_t i = 0; i < sizeof commands / sizeof commands[0]; i++)
+        now += larder_counter(l, commands[i]);
+    int64_t since = now - last;
+    last = now;
+    return since;
+}
+
+/* The next stat is right and needs no request. */
+static void expect_told(struct larder *l, const char *path, int64_t size)
+{
+    struct larder_stat st;
+    char what[96];
+    requests(l);
+    int r = larder_stat(l, path, &st, NULL);
+    snprintf(what, sizeof what, "stat of %s after it is right", path);
+    expect(what, r < 0 ? r : (int64_t)st.size, size);
+    expect("and costs no request", requests(l), 0);
+}
+
+static void write_budget(struct larder *l)
+{
+    struct larder_file *f = NULL;
+    struct larder_stat st;
+    struct larder_dir *d = NULL;
+    static char data[4096];
+    larder_mkdir(l, "new", NULL, NULL);
+    trips(l);
+    larder_open_with(l, "new/file", LARDER_WRITE | LARDER_CREATE, &f, NULL, NULL);
+    expect("4 KiB are written", f ? larder_write(f, data, sizeof data, 0, NULL) : -1, 4096);
+    larder_close(f);
+    expect("create, write 4 KiB, close", trips(l), 2);
+    expect_told(l, "new/file", 4096);
+
+    larder_list(l, "new", &d, NULL); /* from here on the directory is believed to be known */
+    larder_dir_close(d);
+    trips(l);
+    expect("a directory is made", larder_mkdir(l, "new/dir", &st, NULL), 0);
+    expect("mkdir", trips(l), 1);
+    expect_told(l, "new/dir", 0);
+    trips(l);
+    expect("a file is renamed", larder_rename(l, "new/file", "new/other", true, NULL), 0);
+    expect("rename", trips(l), 1);
+    expect_told(l, "new/other", 4096);
+    expect_told(l, "new/file", -2);
+    trips(l);
+    expect("a file is renamed into another directory",
+           larder_rename(l, "new/other", "new/dir/file", true, NULL), 0);
+    expect("rename", trips(l), 1);
+    expect_told(l, "new/dir/file", 4096);
+    trips(l);
+    expect("a file is truncated",
+           larder_setattr(l, "new/dir/file",
+                          &(struct larder_setattr){.set = LARDER_SET_SIZE, .size = 100}, NULL,
+                          NULL),
+           0);
+    expect("truncate", trips(l), 1);
+    expect_told(l, "new/dir/file", 100);
+    trips(l);
+    expect("times are set",
+           larder_setattr(
+               l, "new/dir/file",
+               &(struct larder_setattr){.set = LARDER_SET_WRITTEN, .written = {1000000000, 0}},
+               NULL, NULL),
+           0);
+    expect("set times", trips(l), 1);
+    larder_stat(l, "new/dir/file", &st, NULL);
+    expect("as they were set", st.written.tv_sec, 1000000000);
+    expect_told(l, "new/dir/file", 100);
+    trips(l);
+    expect("a file is removed", larder_remove(l, "new/dir/file", false, NULL), 0);
+    expect("unlink", trips(l), 1);
+    expect_told(l, "new/dir/file", -2);
+    trips(l);
+    expect("a directory is removed", larder_remove(l, "new/dir", true, NULL), 0);
+    expect("rmdir", trips(l), 1);
+    expect_told(l, "new/dir", -2);
+    requests(l);
+    larder_list(l, "new", &d, NULL);
+    expect("the directory is empty now", d ? (int64_t)larder_dir_count(d) : -1, 0);
+    expect("which its listing, patched, tells without a request", requests(l), 0);
+    larder_dir_close(d);
+}
+
 int main(int argc, char **argv)
 {
     if (argc != 3)
@@ -157,6 +247,7 @@ int main(int argc, char **argv)
     stat_budget(l);
     list_budget(l);
     open_budget(l);
+    write_budget(l);
     larder_disconnect(l);
     printf("budget: %u passed, %u failed\n", passed, failed);
     return failed != 0;
