@@ -202,7 +202,8 @@ int cache_made(struct cache *c, struct cache_file *dir, const char *name, size_t
 void cache_removed(struct cache *c, struct cache_file *dir, const char *name, size_t len,
                    struct cache_ticket ticket, uint64_t now);
 /* Both in one, and the object stays itself: everything believed beneath a directory stays. What
- * `to` led to is detached. `attr` (NULL: not told): the file's after the change. In one directory
+ * `to` led to is detached. `attr` (NULL: not told, and it is the file that was
+ * believed to be there): the file's after the change. In one directory
  * with names that fold alike it is a change of spelling. -ENOMEM. */
 int cache_renamed(struct cache *c, struct cache_file *from_dir, const char *from, size_t from_len,
                   struct cache_file *to_dir, const char *to, size_t to_len,

@@ -155,6 +155,7 @@ int cache_commit_found(struct cache *c, struct cache_file *dir, const char *name
         negatives_supersede(c, dir, name, len, ticket.order);
         n->confirmed = true;
         n->existence = stamp_of(ticket);
+        dir_told(c, dir->dir);
         until = cache_commit_attr(c, f, attr, ticket, now);
     }
     *ret = f;
@@ -186,6 +187,8 @@ uint64_t cache_commit_missing(struct cache *c, struct cache_file *dir, const cha
         return 0;
     }
     negative_insert(c, dir, name, len, stamp_of(ticket));
+    if (dir->dir)
+        dir_told(c, dir->dir);
     return believed_until(c, OBSERVE_NOTFOUND, ticket.sent, now);
 }
 
@@ -263,6 +266,7 @@ void cache_commit_listing(struct cache *c, struct cache_file *dir, struct cache_
         is_contradicted(d, l))
         return;
     d->listed = true;
+    dir_told(c, d);
     d->probes = 0;
     d->large = cache_listing_wire_bytes(l) > LARGE_LISTING;
     dir->refs++; /* names and negatives may go */

@@ -47,7 +47,7 @@ struct cache_dir *file_dir(struct cache *c, struct cache_file *f)
     hash_init(&d->names);
     hash_init(&d->negatives);
     list_init(&d->ring.link);
-    d->changed = d->patched = order_long_ago(c);
+    d->changed = d->patched = d->told = order_long_ago(c);
     d->lost = MISS_ABSENT;
     f->dir = d;
     return d;
@@ -334,6 +334,7 @@ struct cache *cache_new(const struct settings *settings, struct observe *observe
     hash_init(&c->by_id);
     for (int i = 0; i < OBSERVE_CACHES; i++)
         ring_init(&c->ring[i]);
+    c->told = order_long_ago(c);
     c->root = file_new(c, true);
     if (!c->root || !file_dir(c, c->root))
         return cache_free(c);
@@ -423,7 +424,8 @@ void cache_sizes(const struct cache *c, struct cache_sizes *ret)
 void cache_set_order(struct cache *c, uint64_t order)
 {
     c->order = order - 1;
-    c->root->changed = c->root->moved = c->root->dir->changed = c->root->dir->patched =
+    struct cache_dir *d = c->root->dir;
+    c->root->changed = c->root->moved = d->changed = d->patched = d->told = c->told =
         order_long_ago(c);
 }
 

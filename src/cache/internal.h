@@ -63,6 +63,7 @@ struct cache_dir {
     struct hash negatives;   /* struct cache_negative, the same */
     uint64_t changed;        /* order at which names in it last changed */
     uint64_t patched;        /* order of the last own change of one of them */
+    uint64_t told;           /* the last order given out when one of them was last believed */
 
     struct cache_listing *listing; /* NULL: none believed */
     struct ring_entry ring;
@@ -126,6 +127,7 @@ struct cache {
     struct observe *observe;
 
     uint64_t order; /* the last one given out */
+    uint64_t told;  /* the newest of cache_dir.told */
     uint64_t serial;
     uint64_t seed;
     bool folds; /* the server has shown that it folds ASCII case */
@@ -150,6 +152,11 @@ static inline bool still_valid(const struct cache *c, enum observe_cache which, 
                                uint64_t now)
 {
     return c->enabled[which] && now >= sent && now - sent < c->lifetime[which];
+}
+
+static inline void dir_told(struct cache *c, struct cache_dir *d)
+{
+    c->told = d->told = c->order;
 }
 
 /* What was known of names in this directory as of `order` is not kept: older answers, which can not

@@ -56,12 +56,15 @@ static bool is_undisturbed(const struct own *o)
     return true;
 }
 
-/* Which of two happened last to the name is not known: nothing is believed of it. */
+/* Which of two happened last to the name is not known: nothing is believed of it, nor of the file
+ * that it may lead to. */
 static void doubt(const struct own *o)
 {
     struct cache_name *n = NULL;
-    while ((n = name_next_alike(o->c, o->dir, o->name, o->len, n)))
+    while ((n = name_next_alike(o->c, o->dir, o->name, o->len, n))) {
         n->confirmed = false;
+        attr_forget(o->c, n->file);
+    }
     cache_name_changed(o->c, o->dir, o->name, o->len, MISS_CHANGED);
 }
 
@@ -237,6 +240,7 @@ static void complete(struct own *o, uint64_t order)
 /* The directory's own times and links are of before the change. */
 static void end(const struct own *o)
 {
+    dir_told(o->c, o->dir->dir);
     attr_forget(o->c, o->dir);
     o->dir->refs--;
     file_settle(o->c, o->dir);
@@ -359,15 +363,37 @@ static void find_moved(struct move *m, const struct file_attr *attr)
 {
     const struct cache_name *over = name_find(m->to.c, m->to.dir, m->to.name, m->to.len);
     struct cache_name *n = m->name = name_meant(&m->from);
-    m->sure = m->from.undisturbed && m->to.undisturbed;
+    uint32_t links = attr ? attr->links : n && !n->file->is_dir ? n->file->attr.links : 0;
+    if (attr && file_attr_is_dir(attr))
+        links = 0;
+    /* of two names of one file a server may take none away, nor by two paths to one directory */
+    bool told_apart = m->from.dir == m->to.dir || !m->from.dir->attr.id ||
+                      m->from.dir->attr.id != m->to.dir->attr.id;
+    m->sure = m->from.undisturbed && m->to.undisturbed && told_apart && (links < 2 || m->respelled);
     if (!n || !order_after(m->from.ticket.order, n->bound))
         return;
-    /* of two names of one file a server may take none away */
-    bool linked = over && over != n && over->file == n->file && !m->respelled;
-    if ((attr && !cache_file_same(n->file, attr)) || linked || is_within(m->to.dir, n->file))
+    if ((attr && !cache_file_same(n->file, attr)) || is_within(m->to.dir, n->file) ||
+        (over && over != n && over->file == n->file && !m->respelled))
         m->sure = false;
     else
         m->file = n->file;
+}
+
+/* What was told of the names beneath a directory after the ticket was taken came by a path that led
+ * there, or did so no more. */
+static void forget_beneath(struct cache *c, struct cache_file *dir, struct cache_ticket ticket)
+{
+    struct cache_dir *d = dir->dir;
+    struct hash_node *node = NULL;
+    if (!d || order_after(ticket.order, c->told))
+        return;
+    while ((node = hash_each(&d->names, node)))
+        forget_beneath(c, container_of(node, struct cache_name, by_fold)->file, ticket);
+    if (order_after(ticket.order, d->told))
+        return;
+    while ((node = hash_each(&d->names, node)))
+        container_of(node, struct cache_name, by_fold)->confirmed = false;
+    drop_inside(c, dir, MISS_CHANGED);
 }
 
 /* Moves the name. NULL: nothing to be moved, or no memory. */
@@ -383,9 +409,22 @@ static struct cache_name *move_name(const struct move *m, const struct file_attr
         n = name_bind(to->c, to->dir, to->name, to->len, attr, to->order);
     if (n) {
         take_names(&m->from, n, n->file);
+        forget_beneath(to->c, n->file, to->ticket);
         n->file->moved = to->order;
     }
     return n;
+}
+
+/* The entry that was renamed goes; it stays where the new name is its own. */
+static void unlist_moved(const struct move *m)
+{
+    const struct own *to = &m->to;
+    const struct cache_listing *l = to->dir->dir->listing;
+    size_t folded, one;
+    bool same =
+        m->respelled && m->from.len == to->len && memcmp(m->from.name, to->name, to->len) == 0;
+    if (!same || !l || listing_find(l, to->name, to->len, &folded, &one) < 0)
+        unlist_name(&m->from);
 }
 
 int cache_renamed(struct cache *c, struct cache_file *from_dir, const char *from, size_t from_len,
@@ -396,8 +435,6 @@ int cache_renamed(struct cache *c, struct cache_file *from_dir, const char *from
         .from = {.c = c, .dir = from_dir, .name = from, .len = from_len, .ticket = ticket},
         .to = {.c = c, .dir = to_dir, .name = to, .len = to_len, .ticket = ticket},
         .respelled = from_dir == to_dir && utf8_fold_equal(from, from_len, to, to_len)};
-    if (from_dir == to_dir && from_len == to_len && memcmp(from, to, to_len) == 0)
-        return 0;
     if (!file_dir(c, from_dir) || !file_dir(c, to_dir))
         return -ENOMEM;
     begin(&m.from);
@@ -408,15 +445,17 @@ int cache_renamed(struct cache *c, struct cache_file *from_dir, const char *from
     struct cache_file *f = m.file ? cache_file_ref(m.file) : NULL;
     struct cache_name *n = move_name(&m, attr);
     if (n && m.sure) {
-        unlist_name(&m.from);
+        unlist_moved(&m);
         if (!m.respelled)
             deny(&m.from);
         believe_there(&m.to, n, attr, now);
     } else {
         doubt(&m.from);
         doubt(&m.to);
-        if (f)
+        if (f) {
             attr_forget(c, f);
+            forget_beneath(c, f, (struct cache_ticket){.order = order_long_ago(c)});
+        }
     }
     end(&m.from);
     end(&m.to);
