@@ -179,19 +179,101 @@ static int lock_elements(struct rd locks)
     return r;
 }
 
-static int rename_again(struct rd data)
+/* What lies in a buffer whose layout only its class or code tells: decoded by each of them in turn,
+ * encoded, and decoded again. Parts of a layout may overlap, hence twice the length. */
+#define BUFFER_AGAIN(what)                                                                         \
+    static void what##_again(struct rd data)                                                       \
+    {                                                                                              \
+        struct wire_##what m, n;                                                                   \
+        if (wire_##what##_decode(data, &m) < 0)                                                    \
+            return;                                                                                \
+        size_t cap = 2 * data.len + 64;                                                            \
+        uint8_t *buf = malloc(cap);                                                                \
+        hold(buf != NULL, "out of memory");                                                        \
+        struct wr w = wr_init(buf, cap);                                                           \
+        wire_##what##_encode(&w, &m);                                                              \
+        if (wr_ok(&w)) {                                                                           \
+            hold(wire_##what##_decode(rd_init(buf, w.pos), &n) == 0, #what " is refused");         \
+            hold(same_##what(&m, &n), #what " has changed");                                       \
+        }                                                                                          \
+        free(buf);                                                                                 \
+    }
+BUFFER_AGAIN(rename)
+BUFFER_AGAIN(basic)
+BUFFER_AGAIN(zero_data)
+BUFFER_AGAIN(copy_key)
+BUFFER_AGAIN(copy_request)
+BUFFER_AGAIN(copy_response)
+BUFFER_AGAIN(reparse)
+
+/* The same for elements of one size that follow each other. */
+#define ELEMENTS_AGAIN(what)                                                                       \
+    static void what##s_again(struct rd elements)                                                  \
+    {                                                                                              \
+        struct wire_##what m, n;                                                                   \
+        while (wire_##what##_next(&elements, &m) == 1) {                                           \
+            uint8_t buf[64];                                                                       \
+            struct wr w = wr_init(buf, sizeof(buf));                                               \
+            wire_##what##_encode(&w, &m);                                                          \
+            struct rd again = rd_init(buf, w.pos);                                                 \
+            hold(wr_ok(&w) && wire_##what##_next(&again, &n) == 1, #what " is refused");           \
+            hold(same_##what(&m, &n), #what " has changed");                                       \
+            hold(wire_##what##_next(&again, &n) == 0, #what " does not end");                      \
+        }                                                                                          \
+    }
+ELEMENTS_AGAIN(range)
+ELEMENTS_AGAIN(copy_chunk)
+
+static void size_again(struct rd data)
 {
-    struct wire_rename m, n;
-    if (wire_rename_decode(data, &m) < 0)
-        return 0; /* another class */
-    size_t cap = data.len + 32;
-    uint8_t *buf = malloc(cap);
-    hold(buf != NULL, "out of memory");
-    struct wr w = wr_init(buf, cap);
-    wire_rename_encode(&w, &m);
-    hold(wire_rename_decode(rd_init(buf, w.pos), &n) == 0, "rename is refused");
-    hold(same_rename(&m, &n), "rename has changed");
-    free(buf);
+    uint8_t buf[8];
+    struct wr w = wr_init(buf, sizeof(buf));
+    uint64_t size, again;
+    if (wire_size_decode(data, &size) < 0)
+        return;
+    wire_size_encode(&w, size);
+    hold(wire_size_decode(rd_init(buf, w.pos), &again) == 0 && size == again, "size has changed");
+}
+
+static void disposition_again(struct rd data)
+{
+    uint8_t buf[1];
+    struct wr w = wr_init(buf, sizeof(buf));
+    bool remove, again;
+    if (wire_disposition_decode(data, &remove) < 0)
+        return;
+    wire_disposition_encode(&w, remove);
+    hold(wire_disposition_decode(rd_init(buf, w.pos), &again) == 0 && remove == again,
+         "disposition has changed");
+}
+
+static int set_info_data(struct rd data)
+{
+    rename_again(data);
+    basic_again(data);
+    size_again(data);
+    disposition_again(data);
+    return 0;
+}
+
+static int ioctl_input(struct rd input)
+{
+    struct wire_copy_request copy;
+    zero_data_again(input);
+    ranges_again(input);
+    copy_request_again(input);
+    if (wire_copy_request_decode(input, &copy) == 0)
+        copy_chunks_again(copy.chunks);
+    reparse_again(input);
+    return 0;
+}
+
+static int ioctl_output(struct rd output)
+{
+    ranges_again(output);
+    copy_key_again(output);
+    copy_response_again(output);
+    reparse_again(output);
     return 0;
 }
 
@@ -252,10 +334,10 @@ ROUNDTRIP(write_request, 0)
 ROUNDTRIP(write_response, 0)
 ROUNDTRIP(flush_request, 0)
 ROUNDTRIP(lock_request, lock_elements(m.locks))
-ROUNDTRIP(ioctl_request, 0)
-ROUNDTRIP(ioctl_response, 0)
+ROUNDTRIP(ioctl_request, ioctl_input(m.input))
+ROUNDTRIP(ioctl_response, ioctl_output(m.output))
 ROUNDTRIP(change_notify_request, 0)
-ROUNDTRIP(set_info_request, rename_again(m.data))
+ROUNDTRIP(set_info_request, set_info_data(m.data))
 ROUNDTRIP(oplock_break, 0)
 ROUNDTRIP(lease_break, 0)
 ROUNDTRIP(lease_ack, 0)

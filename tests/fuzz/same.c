@@ -199,6 +199,51 @@ bool same_rename(const struct wire_rename *a, const struct wire_rename *b)
     return a->replace == b->replace && same_bytes(&a->name, &b->name);
 }
 
+bool same_basic(const struct wire_basic *a, const struct wire_basic *b)
+{
+    return a->created == b->created && a->accessed == b->accessed && a->written == b->written &&
+           a->changed == b->changed && a->attributes == b->attributes;
+}
+
+bool same_zero_data(const struct wire_zero_data *a, const struct wire_zero_data *b)
+{
+    return a->offset == b->offset && a->beyond == b->beyond;
+}
+
+bool same_range(const struct wire_range *a, const struct wire_range *b)
+{
+    return a->offset == b->offset && a->length == b->length;
+}
+
+bool same_copy_key(const struct wire_copy_key *a, const struct wire_copy_key *b)
+{
+    return memcmp(a->bytes, b->bytes, sizeof(a->bytes)) == 0;
+}
+
+bool same_copy_chunk(const struct wire_copy_chunk *a, const struct wire_copy_chunk *b)
+{
+    return a->source == b->source && a->target == b->target && a->length == b->length;
+}
+
+/* The chunks are compared one by one: they have reserved bytes. */
+bool same_copy_request(const struct wire_copy_request *a, const struct wire_copy_request *b)
+{
+    return same_copy_key(&a->source, &b->source) && a->chunks.len == b->chunks.len;
+}
+
+bool same_copy_response(const struct wire_copy_response *a, const struct wire_copy_response *b)
+{
+    return a->chunks == b->chunks && a->chunk_bytes == b->chunk_bytes &&
+           a->total_bytes == b->total_bytes;
+}
+
+bool same_reparse(const struct wire_reparse *a, const struct wire_reparse *b)
+{
+    return a->tag == b->tag && a->relative == b->relative &&
+           same_bytes(&a->substitute, &b->substitute) && same_bytes(&a->print, &b->print) &&
+           same_bytes(&a->data, &b->data);
+}
+
 bool same_lease(const struct wire_lease *a, const struct wire_lease *b)
 {
     return a->version == b->version && memcmp(a->key, b->key, sizeof(a->key)) == 0 &&

@@ -45,6 +45,14 @@ bool same_change(const struct wire_change *a, const struct wire_change *b);
 bool same_set_info_request(const struct wire_set_info_request *a,
                            const struct wire_set_info_request *b);
 bool same_rename(const struct wire_rename *a, const struct wire_rename *b);
+bool same_basic(const struct wire_basic *a, const struct wire_basic *b);
+bool same_zero_data(const struct wire_zero_data *a, const struct wire_zero_data *b);
+bool same_range(const struct wire_range *a, const struct wire_range *b);
+bool same_copy_key(const struct wire_copy_key *a, const struct wire_copy_key *b);
+bool same_copy_chunk(const struct wire_copy_chunk *a, const struct wire_copy_chunk *b);
+bool same_copy_request(const struct wire_copy_request *a, const struct wire_copy_request *b);
+bool same_copy_response(const struct wire_copy_response *a, const struct wire_copy_response *b);
+bool same_reparse(const struct wire_reparse *a, const struct wire_reparse *b);
 bool same_lease(const struct wire_lease *a, const struct wire_lease *b);
 bool same_oplock_break(const struct wire_oplock_break *a, const struct wire_oplock_break *b);
 bool same_lease_break(const struct wire_lease_break *a, const struct wire_lease_break *b);

@@ -173,6 +173,49 @@ const struct wire_change sample_changes[3] = {
 
 const struct wire_rename sample_rename = {.replace = true, .name = BYTES(u"lib\\other.py")};
 
+const struct wire_basic sample_basic = {
+    .created = 133000000000000021,
+    .accessed = 133000000000000022,
+    .written = 133000000000000023,
+    .changed = 133000000000000024,
+    .attributes = FILE_ATTRIBUTE_HIDDEN | FILE_ATTRIBUTE_ARCHIVE,
+};
+
+const struct wire_zero_data sample_zero_data = {.offset = 4096, .beyond = 0x6162636465666768};
+
+const struct wire_range sample_ranges[2] = {
+    {.offset = 65536, .length = 131072},
+    {.offset = 0x4152535455565758, .length = 1},
+};
+
+const struct wire_copy_key sample_copy_key = {"a key of some 24 bytes.."};
+
+const struct wire_copy_chunk sample_copy_chunks[2] = {
+    {.source = 101, .target = 102, .length = 103},
+    {.source = 0x2122232425262728, .target = 0x3132333435363738, .length = 0x41424344},
+};
+
+const struct wire_copy_response sample_copy_response = {
+    .chunks = 256, .chunk_bytes = 1048576, .total_bytes = 16777216};
+
+const struct wire_reparse sample_symlink = {
+    .tag = IO_REPARSE_TAG_SYMLINK,
+    .relative = true,
+    .substitute = BYTES(u"..\\lib\\real"),
+    .print = BYTES(u"real"),
+};
+
+const struct wire_reparse sample_junction = {
+    .tag = IO_REPARSE_TAG_MOUNT_POINT,
+    .substitute = BYTES(u"\\\x3f?\\C:\\elsewhere"),
+    .print = BYTES(u"C:\\elsewhere"),
+};
+
+const struct wire_reparse sample_lx_symlink = {
+    .tag = IO_REPARSE_TAG_LX_SYMLINK,
+    .data = BYTES("../lib/real"),
+};
+
 const struct wire_set_info_request sample_set_info_request = {
     .info_type = SMB2_0_INFO_FILE,
     .info_class = FILE_RENAME_INFORMATION,
@@ -400,6 +443,127 @@ static void set_info_request(struct wr *w)
     wire_set_info_request_encode(w, &m);
 }
 
+/* The same message with another class' buffer. */
+static void set_info(struct wr *w, uint8_t info_class, const struct wr *data)
+{
+    struct wire_set_info_request m = sample_set_info_request;
+    m.info_class = info_class;
+    m.data = rd_init(data->buf, data->pos);
+    wire_set_info_request_encode(w, &m);
+}
+
+static void set_basic_request(struct wr *w)
+{
+    uint8_t buf[64];
+    struct wr data = wr_init(buf, sizeof(buf));
+    wire_basic_encode(&data, &sample_basic);
+    set_info(w, FILE_BASIC_INFORMATION, &data);
+}
+
+static void set_size_request(struct wr *w)
+{
+    uint8_t buf[64];
+    struct wr data = wr_init(buf, sizeof(buf));
+    wire_size_encode(&data, 0x7172737475767778);
+    set_info(w, FILE_END_OF_FILE_INFORMATION, &data);
+}
+
+static void set_disposition_request(struct wr *w)
+{
+    uint8_t buf[64];
+    struct wr data = wr_init(buf, sizeof(buf));
+    wire_disposition_encode(&data, true);
+    set_info(w, FILE_DISPOSITION_INFORMATION, &data);
+}
+
+static void ioctl_with(struct wr *w, uint32_t code, const struct wr *input)
+{
+    struct wire_ioctl_request m = sample_ioctl_request;
+    m.code = code;
+    m.input = rd_init(input->buf, input->pos);
+    wire_ioctl_request_encode(w, &m);
+}
+
+static void ioctl_reply_with(struct wr *w, uint32_t code, const struct wr *output)
+{
+    const struct wire_ioctl_response m = {.code = code,
+                                          .file_id = sample_ioctl_response.file_id,
+                                          .output = rd_init(output->buf, output->pos)};
+    wire_ioctl_response_encode(w, &m);
+}
+
+static void zero_data_request(struct wr *w)
+{
+    uint8_t buf[64];
+    struct wr input = wr_init(buf, sizeof(buf));
+    wire_zero_data_encode(&input, &sample_zero_data);
+    ioctl_with(w, FSCTL_SET_ZERO_DATA, &input);
+}
+
+static void ranges_request(struct wr *w)
+{
+    uint8_t buf[64];
+    struct wr input = wr_init(buf, sizeof(buf));
+    wire_range_encode(&input, &sample_ranges[1]);
+    ioctl_with(w, FSCTL_QUERY_ALLOCATED_RANGES, &input);
+}
+
+static void ranges_response(struct wr *w)
+{
+    uint8_t buf[64];
+    struct wr output = wr_init(buf, sizeof(buf));
+    for (size_t i = 0; i < 2; i++)
+        wire_range_encode(&output, &sample_ranges[i]);
+    ioctl_reply_with(w, FSCTL_QUERY_ALLOCATED_RANGES, &output);
+}
+
+static void copy_key_response(struct wr *w)
+{
+    uint8_t buf[64];
+    struct wr output = wr_init(buf, sizeof(buf));
+    wire_copy_key_encode(&output, &sample_copy_key);
+    ioctl_reply_with(w, FSCTL_SRV_REQUEST_RESUME_KEY, &output);
+}
+
+static void copy_request(struct wr *w)
+{
+    uint8_t chunk[64], buf[128];
+    struct wr chunks = wr_init(chunk, sizeof(chunk)), input = wr_init(buf, sizeof(buf));
+    for (size_t i = 0; i < 2; i++)
+        wire_copy_chunk_encode(&chunks, &sample_copy_chunks[i]);
+    const struct wire_copy_request m = {sample_copy_key, rd_init(chunk, chunks.pos)};
+    wire_copy_request_encode(&input, &m);
+    ioctl_with(w, FSCTL_SRV_COPYCHUNK, &input);
+}
+
+static void copy_response(struct wr *w)
+{
+    uint8_t buf[64];
+    struct wr output = wr_init(buf, sizeof(buf));
+    wire_copy_response_encode(&output, &sample_copy_response);
+    ioctl_reply_with(w, FSCTL_SRV_COPYCHUNK, &output);
+}
+
+static void set_symlink_request(struct wr *w)
+{
+    uint8_t buf[256];
+    struct wr input = wr_init(buf, sizeof(buf));
+    wire_reparse_encode(&input, &sample_symlink);
+    ioctl_with(w, FSCTL_SET_REPARSE_POINT, &input);
+}
+
+#define REPARSE(what)                                                                              \
+    static void what##_response(struct wr *w)                                                      \
+    {                                                                                              \
+        uint8_t buf[256];                                                                          \
+        struct wr output = wr_init(buf, sizeof(buf));                                              \
+        wire_reparse_encode(&output, &sample_##what);                                              \
+        ioctl_reply_with(w, FSCTL_GET_REPARSE_POINT, &output);                                     \
+    }
+REPARSE(symlink)
+REPARSE(junction)
+REPARSE(lx_symlink)
+
 static void query_directory_response(struct wr *w)
 {
     uint8_t buf[1024];
@@ -453,6 +617,13 @@ const struct sample samples[] = {
     {"ioctl", REQUEST, SMB2_IOCTL, 0, ioctl_request, 0},
     {"change_notify", REQUEST, SMB2_CHANGE_NOTIFY, 0, change_notify_request, 0},
     {"set_info", REQUEST, SMB2_SET_INFO, 0, set_info_request, 0},
+    {"set_info_basic", REQUEST, SMB2_SET_INFO, 0, set_basic_request, 0},
+    {"set_info_size", REQUEST, SMB2_SET_INFO, 0, set_size_request, 0},
+    {"set_info_disposition", REQUEST, SMB2_SET_INFO, 0, set_disposition_request, 0},
+    {"ioctl_zero_data", REQUEST, SMB2_IOCTL, 0, zero_data_request, 0},
+    {"ioctl_ranges", REQUEST, SMB2_IOCTL, 0, ranges_request, 0},
+    {"ioctl_copy", REQUEST, SMB2_IOCTL, 0, copy_request, 0},
+    {"ioctl_set_symlink", REQUEST, SMB2_IOCTL, 0, set_symlink_request, 0},
     {"oplock_ack", REQUEST, SMB2_OPLOCK_BREAK, 0, oplock_break, 0},
     {"lease_ack", REQUEST, SMB2_OPLOCK_BREAK, 0, lease_ack, 0},
     {"create_lease", REQUEST, SMB2_CREATE, 0, create_lease_request, 0},
@@ -472,6 +643,12 @@ const struct sample samples[] = {
     {"flush_reply", RESPONSE, SMB2_FLUSH, 0, wire_empty_encode, 0},
     {"lock_reply", RESPONSE, SMB2_LOCK, 0, wire_empty_encode, 0},
     {"ioctl_reply", RESPONSE, SMB2_IOCTL, 0, ioctl_response, 0},
+    {"ioctl_ranges_reply", RESPONSE, SMB2_IOCTL, 0, ranges_response, 0},
+    {"ioctl_copy_key_reply", RESPONSE, SMB2_IOCTL, 0, copy_key_response, 0},
+    {"ioctl_copy_reply", RESPONSE, SMB2_IOCTL, 0, copy_response, 0},
+    {"ioctl_symlink_reply", RESPONSE, SMB2_IOCTL, 0, symlink_response, 0},
+    {"ioctl_junction_reply", RESPONSE, SMB2_IOCTL, 0, junction_response, 0},
+    {"ioctl_lx_symlink_reply", RESPONSE, SMB2_IOCTL, 0, lx_symlink_response, 0},
     {"change_notify_reply", RESPONSE, SMB2_CHANGE_NOTIFY, 0, change_notify_response, 0},
     {"set_info_reply", RESPONSE, SMB2_SET_INFO, 0, wire_set_info_response_encode, 0},
     {"oplock_break", RESPONSE, SMB2_OPLOCK_BREAK, 0, oplock_break, 0},

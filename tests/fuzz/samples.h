@@ -37,6 +37,13 @@ extern const struct wire_change_notify_request sample_change_notify_request;
 extern const struct wire_change sample_changes[3];
 extern const struct wire_set_info_request sample_set_info_request; /* its data is the rename */
 extern const struct wire_rename sample_rename;
+extern const struct wire_basic sample_basic;
+extern const struct wire_zero_data sample_zero_data;
+extern const struct wire_range sample_ranges[2];
+extern const struct wire_copy_key sample_copy_key;
+extern const struct wire_copy_chunk sample_copy_chunks[2];
+extern const struct wire_copy_response sample_copy_response;
+extern const struct wire_reparse sample_symlink, sample_junction, sample_lx_symlink;
 extern const struct wire_lease sample_lease, sample_lease_v1;
 extern const struct wire_oplock_break sample_oplock_break;
 extern const struct wire_lease_break sample_lease_break;
