@@ -135,6 +135,22 @@ void listing_patched(struct cache *c, struct cache_file *dir, size_t before, int
     }
 }
 
+/* The entry by which a believed listing shows the file under this name; -1: none. The name in
+ * another case may mean it, too. */
+static int64_t entry_of(const struct cache_name *n, bool *ret_exact)
+{
+    const struct cache_listing *l = n->dir->dir->listing;
+    size_t folded, one;
+    const char *spelling;
+    int64_t i = l ? listing_find(l, n->spelling, n->len, &folded, &one) : -1;
+    *ret_exact = i >= 0;
+    if (l && i < 0 && folded)
+        i = (int64_t)one;
+    bool same = i >= 0 && cache_file_same(n->file, &listing_at(l, (size_t)i, &spelling)->attr);
+    /* another file was listed: is that news, or has this one been found there since? */
+    return same || (i >= 0 && order_after(n->bound, listing_heard(l, (size_t)i).order)) ? i : -1;
+}
+
 /* The entries of a file's names show these attributes (NULL: are none to answer with), as of
  * `heard`. */
 static void show_attr(struct cache *c, struct cache_file *f, const struct file_attr *attr,
@@ -144,21 +160,21 @@ static void show_attr(struct cache *c, struct cache_file *f, const struct file_a
     list_for_each(item, &f->names)
     {
         struct cache_name *n = container_of(item, struct cache_name, of_file);
+        bool exact, told;
+        int64_t i = entry_of(n, &exact);
         struct cache_listing *l = n->dir->dir->listing;
-        size_t folded, one;
-        int64_t i = l ? listing_find(l, n->spelling, n->len, &folded, &one) : -1;
-        bool told = attr && i >= 0;
-        if (l && i < 0 && folded)
-            i = (int64_t)one;
+        told = attr && exact;
         if (i < 0 || (told && listing_heard(l, (size_t)i).order == as_of.order) ||
             (!told && !cache_listing_attr_known(l, (size_t)i)) ||
             !(l = listing_writable(c, n->dir)))
             continue;
         const char *spelling;
-        struct file_attr old = listing_at(l, (size_t)i, &spelling)->attr;
+        struct file_attr kind = listing_at(l, (size_t)i, &spelling)->attr;
+        if (exact && !cache_file_same(f, &kind))
+            kind = f->attr;
         size_t before = listing_memory(l);
         listing_patched(c, n->dir, before,
-                        listing_tell(l, (size_t)i, told ? attr : &old, told, as_of));
+                        listing_tell(l, (size_t)i, told ? attr : &kind, told, as_of));
     }
 }
 

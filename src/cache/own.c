@@ -133,6 +133,19 @@ static int64_t entry_meant(const struct cache *c, const struct cache_listing *l,
     return c->folds && !utf8_has_non_ascii(spelling, spelling_len) ? (int64_t)one : -2;
 }
 
+/* On a server that tells cases apart: a file was found by the name in another case since the
+ * listing was made, which could not tell of it for the sake of the entry that goes now. */
+static bool hides_another(const struct own *o, const struct cache_listing *l)
+{
+    const struct cache_name *n = NULL;
+    size_t folded, one;
+    while (!o->c->folds && (n = name_next_alike(o->c, o->dir, o->name, o->len, n)))
+        if (n->confirmed && order_after(n->existence.order, listing_ticket(l).order) &&
+            listing_find(l, n->spelling, n->len, &folded, &one) < 0)
+            return true;
+    return false;
+}
+
 static void unlist_name(const struct own *o)
 {
     struct cache_listing *l = o->dir->dir->listing;
@@ -140,8 +153,10 @@ static void unlist_name(const struct own *o)
     bool alias = may_be_unlisted(o->name, o->len) || utf8_has_non_ascii(o->name, o->len);
     if (alias && (!l || i < 0)) /* it may be of any name */
         dir_forget(o->dir->dir, o->order);
-    if (i == -2)
+    if (i == -2 || (i >= 0 && hides_another(o, l))) {
         drop_listing(o->c, o->dir, MISS_CHANGED);
+        return;
+    }
     if (i < 0 || !(l = listing_writable(o->c, o->dir)))
         return;
     size_t before = listing_memory(l);
@@ -443,9 +458,10 @@ int cache_renamed(struct cache *c, struct cache_file *from_dir, const char *from
     complete(&m.from, ++c->order);
     complete(&m.to, c->order);
     struct cache_file *f = m.file ? cache_file_ref(m.file) : NULL;
+    if (m.sure)
+        unlist_moved(&m);
     struct cache_name *n = move_name(&m, attr);
     if (n && m.sure) {
-        unlist_moved(&m);
         if (!m.respelled)
             deny(&m.from);
         believe_there(&m.to, n, attr, now);
