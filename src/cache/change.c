@@ -135,8 +135,8 @@ void listing_patched(struct cache *c, struct cache_file *dir, size_t before, int
     }
 }
 
-/* The entry by which a believed listing shows the file under this name; -1: none. The name in
- * another case may mean it, too. */
+/* The entry by which a believed listing shows the file under this name; -1: none, or it was said
+ * later to be another file's. The name in another case may mean it, too. */
 static int64_t entry_of(const struct cache_name *n, bool *ret_exact)
 {
     const struct cache_listing *l = n->dir->dir->listing;
@@ -146,35 +146,33 @@ static int64_t entry_of(const struct cache_name *n, bool *ret_exact)
     *ret_exact = i >= 0;
     if (l && i < 0 && folded)
         i = (int64_t)one;
-    bool same = i >= 0 && cache_file_same(n->file, &listing_at(l, (size_t)i, &spelling)->attr);
-    /* another file was listed: is that news, or has this one been found there since? */
-    return same || (i >= 0 && order_after(n->bound, listing_heard(l, (size_t)i).order)) ? i : -1;
+    return i >= 0 && cache_file_same(n->file, &listing_at(l, (size_t)i, &spelling)->attr) ? i : -1;
 }
 
 /* The entries of a file's names show these attributes (NULL: are none to answer with), as of
  * `heard`. */
 static void show_attr(struct cache *c, struct cache_file *f, const struct file_attr *attr,
-                      struct cache_ticket as_of)
+                      struct cache_ticket heard)
 {
     struct list *item;
     list_for_each(item, &f->names)
     {
         struct cache_name *n = container_of(item, struct cache_name, of_file);
-        bool exact, told;
-        int64_t i = entry_of(n, &exact);
         struct cache_listing *l = n->dir->dir->listing;
-        told = attr && exact;
-        if (i < 0 || (told && listing_heard(l, (size_t)i).order == as_of.order) ||
-            (!told && !cache_listing_attr_known(l, (size_t)i)) ||
-            !(l = listing_writable(c, n->dir)))
+        bool exact;
+        int64_t i = entry_of(n, &exact);
+        bool told = attr && exact;
+        if (i < 0 || (told ? listing_heard(l, (size_t)i).order == heard.order
+                           : !cache_listing_attr_known(l, (size_t)i)))
+            continue; /* it shows so already */
+        l = listing_writable(c, n->dir);
+        if (!l)
             continue;
-        const char *spelling;
-        struct file_attr kind = listing_at(l, (size_t)i, &spelling)->attr;
-        if (exact && !cache_file_same(f, &kind))
-            kind = f->attr;
         size_t before = listing_memory(l);
-        listing_patched(c, n->dir, before,
-                        listing_tell(l, (size_t)i, told ? attr : &kind, told, as_of));
+        int r = told ? listing_tell(l, (size_t)i, attr, heard) : 0;
+        if (!told)
+            listing_untell(l, (size_t)i);
+        listing_patched(c, n->dir, before, r);
     }
 }
 
@@ -190,7 +188,7 @@ void attr_forget(struct cache *c, struct cache_file *f)
 {
     f->refs++;
     drop_attr(c, f, MISS_CHANGED);
-    show_attr(c, f, NULL, (struct cache_ticket){.order = f->changed});
+    show_attr(c, f, NULL, (struct cache_ticket){0});
     f->refs--;
     file_settle(c, f);
 }

@@ -319,8 +319,10 @@ static enum still is_still_there(const struct cache_file *dir, const struct cach
     int64_t at = listing_find(believed, name, e->len, &folded, &one);
     if (at < 0)
         return TAKEN_OUT;
-    return listing_heard(believed, (size_t)at).order == listing_heard(l, i).order ? STILL_THERE
-                                                                                  : NOT_THE_SAME;
+    return listing_bound(believed, (size_t)at) == listing_bound(l, i) &&
+                   listing_heard(believed, (size_t)at).order == listing_heard(l, i).order
+               ? STILL_THERE
+               : NOT_THE_SAME;
 }
 
 int cache_adopt(struct cache *c, struct cache_file *dir, struct cache_listing *l, size_t i,
@@ -334,7 +336,7 @@ int cache_adopt(struct cache *c, struct cache_file *dir, struct cache_listing *l
     if (still == TAKEN_OUT) {
         f = file_for(c, dir, spelling, e->len, &e->attr);
     } else {
-        struct cache_name *n = name_bind(c, dir, spelling, e->len, &e->attr, t.order);
+        struct cache_name *n = name_bind(c, dir, spelling, e->len, &e->attr, listing_bound(l, i));
         f = n ? n->file : NULL;
     }
     if (!f)

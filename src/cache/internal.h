@@ -189,6 +189,8 @@ struct listing_entry {
 struct cache_ticket listing_ticket(const struct cache_listing *l);
 /* The same of entry i. */
 struct cache_ticket listing_heard(const struct cache_listing *l, size_t i);
+/* The order at which it was said that entry i leads to this file. */
+uint64_t listing_bound(const struct cache_listing *l, size_t i);
 size_t listing_memory(const struct cache_listing *l);
 size_t listing_wire_bytes(const char *name, size_t len); /* of one entry */
 const struct listing_entry *listing_at(const struct cache_listing *l, size_t i,
@@ -211,8 +213,10 @@ struct cache_listing *listing_copy(const struct cache_listing *l); /* NULL: out 
  * `heard`. -ENOMEM. */
 int listing_put(struct cache_listing *l, const char *name, size_t len, const struct file_attr *attr,
                 bool told, struct cache_ticket heard);
-int listing_tell(struct cache_listing *l, size_t i, const struct file_attr *attr, bool told,
+/* The file of entry i has these attributes now; or others, which are not known. */
+int listing_tell(struct cache_listing *l, size_t i, const struct file_attr *attr,
                  struct cache_ticket heard);
+void listing_untell(struct cache_listing *l, size_t i);
 /* May renumber the entries. */
 void listing_take_out(struct cache_listing *l, size_t i);
 /* Closes the gaps of entries that were taken out: before a reader gets it. */

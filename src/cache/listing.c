@@ -19,6 +19,13 @@
 
 #include "cache/internal.h"
 
+/* Of a patched entry: what its attributes are as of, and the order at which it was said whose name
+ * this is. */
+struct entry_stamp {
+    struct cache_ticket attr;
+    uint64_t bound;
+};
+
 struct cache_listing {
     atomic_uint refs;
     struct cache_ticket ticket;
@@ -29,9 +36,9 @@ struct cache_listing {
     uint32_t *index; /* entry + 1, 0: empty */
     size_t index_mask;
     size_t wire_bytes;
-    size_t gone;                 /* entries that were taken out */
-    size_t repeated;             /* entries that the index does not lead to: listed twice */
-    struct cache_ticket *stamps; /* of patched entries; NULL: none */
+    size_t gone;                /* entries that were taken out */
+    size_t repeated;            /* entries that the index does not lead to: listed twice */
+    struct entry_stamp *stamps; /* of patched entries; NULL: none */
     size_t stamps_cap;
     bool open; /* entries may still be added */
 };
@@ -232,7 +239,12 @@ struct cache_ticket listing_ticket(const struct cache_listing *l)
 
 struct cache_ticket listing_heard(const struct cache_listing *l, size_t i)
 {
-    return l->entries[i].patched ? l->stamps[i] : l->ticket;
+    return l->entries[i].patched ? l->stamps[i].attr : l->ticket;
+}
+
+uint64_t listing_bound(const struct cache_listing *l, size_t i)
+{
+    return l->entries[i].patched ? l->stamps[i].bound : l->ticket.order;
 }
 
 size_t listing_memory(const struct cache_listing *l)
@@ -307,29 +319,33 @@ struct cache_listing *listing_copy(const struct cache_listing *l)
     return build_index(copy) < 0 ? cache_listing_unref(copy) : copy;
 }
 
-static int stamp_entry(struct cache_listing *l, size_t i, struct cache_ticket heard)
+static int stamp_entry(struct cache_listing *l, size_t i, struct cache_ticket heard, uint64_t bound)
 {
     if (l->stamps_cap < l->entries_cap) {
-        struct cache_ticket *wider = realloc(l->stamps, l->entries_cap * sizeof *wider);
+        struct entry_stamp *wider = realloc(l->stamps, l->entries_cap * sizeof *wider);
         if (!wider)
             return -ENOMEM;
         l->stamps = wider;
         l->stamps_cap = l->entries_cap;
     }
     l->entries[i].patched = true;
-    l->stamps[i] = heard;
+    l->stamps[i] = (struct entry_stamp){.attr = heard, .bound = bound};
     return 0;
 }
 
-int listing_tell(struct cache_listing *l, size_t i, const struct file_attr *attr, bool told,
+int listing_tell(struct cache_listing *l, size_t i, const struct file_attr *attr,
                  struct cache_ticket heard)
 {
-    struct listing_entry *e = &l->entries[i];
-    if (stamp_entry(l, i, heard) < 0)
+    if (stamp_entry(l, i, heard, listing_bound(l, i)) < 0)
         return -ENOMEM;
-    e->attr = *attr;
-    e->untold = !told;
+    l->entries[i].attr = *attr;
+    l->entries[i].untold = false;
     return 0;
+}
+
+void listing_untell(struct cache_listing *l, size_t i)
+{
+    l->entries[i].untold = true;
 }
 
 int listing_put(struct cache_listing *l, const char *name, size_t len, const struct file_attr *attr,
@@ -343,7 +359,11 @@ int listing_put(struct cache_listing *l, const char *name, size_t len, const str
             return r;
         i = (int64_t)l->count - 1;
     }
-    return listing_tell(l, (size_t)i, attr, told, heard);
+    if (stamp_entry(l, (size_t)i, heard, heard.order) < 0)
+        return -ENOMEM;
+    l->entries[i].attr = *attr;
+    l->entries[i].untold = !told;
+    return 0;
 }
 
 void listing_compact(struct cache_listing *l)

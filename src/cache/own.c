@@ -209,8 +209,7 @@ static struct cache_name *name_meant(const struct own *o)
     if (i >= 0) {
         const char *spelling;
         const struct listing_entry *e = listing_at(l, (size_t)i, &spelling);
-        return name_bind(o->c, o->dir, spelling, e->len, &e->attr,
-                         listing_heard(l, (size_t)i).order);
+        return name_bind(o->c, o->dir, spelling, e->len, &e->attr, listing_bound(l, (size_t)i));
     }
     if (!o->c->folds || utf8_has_non_ascii(o->name, o->len))
         return NULL;

@@ -98,7 +98,8 @@ static bool answer_listed(struct asked *a, struct cache_listing *l, int64_t i,
     const char *spelling;
     const struct listing_entry *e = listing_at(l, (size_t)i, &spelling);
     struct cache_ticket t = listing_heard(l, (size_t)i);
-    struct cache_name *n = name_bind(c, a->dir, spelling, e->len, &e->attr, t.order);
+    struct cache_name *n =
+        name_bind(c, a->dir, spelling, e->len, &e->attr, listing_bound(l, (size_t)i));
     if (!n) {
         *ret_why = MISS_ABSENT;
         return false;
@@ -383,7 +384,7 @@ static int walk_down(struct asked *a, struct cache_file **ret)
             hit(a, OBSERVE_DIR);
             return -ENOTDIR;
         }
-        name_bind(c, a->dir, spelling, len, &e->attr, listing_heard(l, (size_t)i).order);
+        name_bind(c, a->dir, spelling, len, &e->attr, listing_bound(l, (size_t)i));
     }
     if (i == -1 || (i == -2 && negative_valid(c, a->dir, a->name, a->len, a->now, &until, &why))) {
         if (i == -1)
