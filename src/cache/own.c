@@ -56,15 +56,39 @@ static bool is_undisturbed(const struct own *o)
     return true;
 }
 
+/* What was told of the names beneath a directory after the ticket was taken came by a path that led
+ * there, or did so no more. */
+static void forget_beneath(struct cache *c, struct cache_file *dir, struct cache_ticket ticket)
+{
+    struct cache_dir *d = dir->dir;
+    struct hash_node *node = NULL;
+    if (!d || order_after(ticket.order, c->told))
+        return;
+    while ((node = hash_each(&d->names, node)))
+        forget_beneath(c, container_of(node, struct cache_name, by_fold)->file, ticket);
+    if (order_after(ticket.order, d->told))
+        return;
+    while ((node = hash_each(&d->names, node)))
+        container_of(node, struct cache_name, by_fold)->confirmed = false;
+    drop_inside(c, dir, MISS_CHANGED);
+}
+
+/* The name may have been meant: it is believed no more, nor what is beneath it. */
+static void doubt_name(const struct own *o, struct cache_name *n)
+{
+    n->confirmed = false;
+    n->file->moved = o->order;
+    attr_forget(o->c, n->file);
+    forget_beneath(o->c, n->file, (struct cache_ticket){.order = order_long_ago(o->c)});
+}
+
 /* Which of two happened last to the name is not known: nothing is believed of it, nor of the file
  * that it may lead to. */
 static void doubt(const struct own *o)
 {
     struct cache_name *n = NULL;
-    while ((n = name_next_alike(o->c, o->dir, o->name, o->len, n))) {
-        n->confirmed = false;
-        attr_forget(o->c, n->file);
-    }
+    while ((n = name_next_alike(o->c, o->dir, o->name, o->len, n)))
+        doubt_name(o, n);
     cache_name_changed(o->c, o->dir, o->name, o->len, MISS_CHANGED);
 }
 
@@ -229,6 +253,8 @@ static void take_names(const struct own *o, const struct cache_name *keep,
             continue;
         if (exact || (o->c->folds && !utf8_has_non_ascii(n->spelling, n->len)))
             take_name(o, n, moved);
+        else if (n->file != moved)
+            doubt_name(o, n);
         else
             n->confirmed = false;
     }
@@ -391,23 +417,6 @@ static void find_moved(struct move *m, const struct file_attr *attr)
         m->sure = false;
     else
         m->file = n->file;
-}
-
-/* What was told of the names beneath a directory after the ticket was taken came by a path that led
- * there, or did so no more. */
-static void forget_beneath(struct cache *c, struct cache_file *dir, struct cache_ticket ticket)
-{
-    struct cache_dir *d = dir->dir;
-    struct hash_node *node = NULL;
-    if (!d || order_after(ticket.order, c->told))
-        return;
-    while ((node = hash_each(&d->names, node)))
-        forget_beneath(c, container_of(node, struct cache_name, by_fold)->file, ticket);
-    if (order_after(ticket.order, d->told))
-        return;
-    while ((node = hash_each(&d->names, node)))
-        container_of(node, struct cache_name, by_fold)->confirmed = false;
-    drop_inside(c, dir, MISS_CHANGED);
 }
 
 /* Moves the name. NULL: nothing to be moved, or no memory. */
