@@ -9,7 +9,9 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <grp.h>
 #include <pthread.h>
+#include <pwd.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -23,37 +25,68 @@
 
 static const char help[] =
     "larder mount //server/share /mnt -o credentials=FILE\n\n"
-    "Mounts a share on a directory, read-only, and returns when it is usable.\n"
-    "`larder umount /mnt` ends it.\n\n"
+    "Mounts a share on a directory and returns when it is usable; `larder umount\n"
+    "/mnt` ends it.\n\n"
     "  -f, --foreground   stay in the foreground, log to stderr; Ctrl-C unmounts\n"
     "  -o OPTION,...      repeatable:\n"
     "     username=, password=, domain=, credentials=FILE, guest\n"
     "     profile=larder|23h2|25h2|off, then settings: DirectoryCacheLifetime=60\n"
     "     port=, vers=, sign, actimeo=SECONDS, events=FILE\n"
-    "     uid=, gid=, file_mode=, dir_mode=   owner and octal mode of everything\n"
+    "     uid=, gid=, file_mode=, dir_mode=, umask=   owner and octal mode of all\n"
+    "     ro, rw        ro: changes get EROFS (/proc/mounts shows rw all the same)\n"
     "     allow_other   let other users in, as the modes say\n"
+    "     nobrl         locks work within this mount only\n"
+    "     nomap, mfsymlinks   as mount.cifs has them\n"
     "     max_threads=  calls served at a time (64)\n"
-    "     ro, noexec    and what mount(8) passes on: _netdev, nofail, users, ...\n\n"
+    "     noexec        and what mount(8) passes on: _netdev, nofail, users, ...\n\n"
     "The target may be smb://[[domain;]user@]server[:port]/share[/path] too. The\n"
     "password comes from -o, the credentials file, LARDER_PASSWORD, or a prompt.\n";
 
 struct request {
     struct share_options share;
     struct mount_options mount;
+    mode_t umask; /* taken away from both modes */
     bool foreground;
     char source[SHARE_SOURCE_MAX]; /* what mount.fsname may point to */
 };
 
 /* ---- options ---- */
 
-static int set_id(unsigned *id, const char *name, const char *value, struct error *err)
+/* A number, or -EINVAL where it is none that an id can be. */
+static int parse_id(const char *value, unsigned *ret)
 {
     char *end;
     errno = 0;
     unsigned long n = strtoul(value, &end, 10);
     if (*value < '0' || *value > '9' || *end || errno || n >= UINT32_MAX)
-        return error_set(err, -EINVAL, 0, "%s=%s is not a number of a user or group", name, value);
-    *id = (unsigned)n;
+        return -EINVAL;
+    *ret = (unsigned)n;
+    return 0;
+}
+
+static int set_uid(uid_t *uid, const char *value, struct error *err)
+{
+    const struct passwd *user;
+    if (parse_id(value, uid) == 0)
+        return 0;
+    user = getpwnam(value);
+    if (!user)
+        return error_set(err, -EINVAL, 0, "uid=%s is neither a user's name nor 0 to %u", value,
+                         UINT32_MAX - 1);
+    *uid = user->pw_uid;
+    return 0;
+}
+
+static int set_gid(gid_t *gid, const char *value, struct error *err)
+{
+    const struct group *group;
+    if (parse_id(value, gid) == 0)
+        return 0;
+    group = getgrnam(value);
+    if (!group)
+        return error_set(err, -EINVAL, 0, "gid=%s is neither a group's name nor 0 to %u", value,
+                         UINT32_MAX - 1);
+    *gid = group->gr_gid;
     return 0;
 }
 
@@ -62,8 +95,7 @@ static int set_mode(mode_t *mode, const char *name, const char *value, struct er
     char *end;
     unsigned long n = strtoul(value, &end, 8);
     if (*value < '0' || *value > '7' || *end || n > 0777)
-        return error_set(err, -EINVAL, 0, "%s=%s is not an octal mode of at most 0777", name,
-                         value);
+        return error_set(err, -EINVAL, 0, "%s=%s is not an octal mode, 0 to 0777", name, value);
     *mode = (mode_t)n;
     return 0;
 }
@@ -83,7 +115,7 @@ static int set_threads(unsigned *threads, const char *value, struct error *err)
 static bool is_ignored(const char *name)
 {
     static const char *const ignored[] = {
-        "ro",       "_netdev", "nofail",      "user",        "users",      "auto",     "noauto",
+        "noperm",   "_netdev", "nofail",      "user",        "users",      "auto",     "noauto",
         "owner",    "group",   "defaults",    "nosuid",      "nodev",      "suid",     "dev",
         "exec",     "atime",   "noatime",     "relatime",    "norelatime", "diratime", "nodiratime",
         "lazytime", "mand",    "strictatime", "nosymfollow", "iversion",   "sync",     "async",
@@ -105,16 +137,20 @@ static int set_option(void *user, char *item, struct error *err)
 #define IS(name) (len == strlen(name) && memcmp(item, name, len) == 0)
     if (is_ignored(item))
         return 0;
-    if (IS("rw"))
-        return error_set(err, -EINVAL, 0, "rw: this larder mounts read-only; leave rw out");
+    if (IS("ro") && !equals)
+        return m->read_only = true, 0;
+    if (IS("rw") && !equals)
+        return m->read_only = false, 0;
     if (IS("allow_other") && !equals)
         return m->allow_other = true, 0;
     if (IS("noexec") && !equals)
         return m->noexec = true, 0;
     if (IS("uid"))
-        return set_id(&m->uid, "uid", value, err);
+        return set_uid(&m->uid, value, err);
     if (IS("gid"))
-        return set_id(&m->gid, "gid", value, err);
+        return set_gid(&m->gid, value, err);
+    if (IS("umask"))
+        return set_mode(&r->umask, "umask", value, err);
     if (IS("file_mode"))
         return set_mode(&m->file_mode, "file_mode", value, err);
     if (IS("dir_mode"))
@@ -164,6 +200,8 @@ static int parse(struct request *r, int argc, char **argv)
         rc = share_options_split(list[i], set_option, r, &err);
     if (rc < 0)
         return cli_usage("mount", "%s", err.text);
+    r->mount.file_mode &= ~r->umask;
+    r->mount.dir_mode &= ~r->umask;
     /* as typed, since mount -a compares it with fstab; an URL may hold a password */
     if (strncmp(argv[optind], "//", 2) != 0)
         r->mount.fsname = share_options_source(&r->share, r->source);

@@ -156,6 +156,7 @@ static int mount_and_run(const struct compare_run *run, struct share *share, dou
     mount_options_init(&o);
     o.mountpoint = run->mountpoint;
     o.fsname = run->job->server;
+    o.read_only = true; /* a command that changed the share would not run as the one before */
     int code = mount_start(share, &o, &m, err);
     if (code < 0)
         return code;

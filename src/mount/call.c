@@ -11,11 +11,14 @@
 void calls_init(struct calls *all)
 {
     pthread_mutex_init(&all->lock, NULL);
+    pthread_cond_init(&all->settled, NULL);
+    all->abandoned = 0;
     list_init(&all->waiting);
 }
 
 void calls_done(struct calls *all)
 {
+    pthread_cond_destroy(&all->settled);
     pthread_mutex_destroy(&all->lock);
 }
 
@@ -42,6 +45,30 @@ void call_begin(struct calls *all, fuse_req_t req, struct call *c)
     list_add_tail(&all->waiting, &c->link);
     pthread_mutex_unlock(&all->lock);
     fuse_req_interrupt_func(req, on_interrupt, NULL);
+    /* Only from here on: until it has returned it uses the request, which an answer frees. */
+    pthread_mutex_lock(&all->lock);
+    c->ready = true;
+    pthread_mutex_unlock(&all->lock);
+}
+
+bool call_begin_change(struct calls *all, fuse_req_t req, struct call *c)
+{
+    call_begin(all, req, c);
+    pthread_mutex_lock(&all->lock);
+    while (all->abandoned > 0 && !list_empty(&c->link))
+        pthread_cond_wait(&all->settled, &all->lock);
+    bool there = !list_empty(&c->link);
+    c->changes = there;
+    pthread_mutex_unlock(&all->lock);
+    return there;
+}
+
+bool call_interrupted(struct calls *all, struct call *c)
+{
+    pthread_mutex_lock(&all->lock);
+    bool interrupted = c->interrupted || list_empty(&c->link);
+    pthread_mutex_unlock(&all->lock);
+    return interrupted;
 }
 
 bool call_end(struct calls *all, struct call *c)
@@ -49,6 +76,10 @@ bool call_end(struct calls *all, struct call *c)
     pthread_mutex_lock(&all->lock);
     bool there = !list_empty(&c->link);
     list_del(&c->link);
+    if (!there && c->changes) {
+        all->abandoned--;
+        pthread_cond_broadcast(&all->settled);
+    }
     pthread_mutex_unlock(&all->lock);
     return there;
 }
@@ -78,11 +109,13 @@ bool calls_sweep(struct calls *all)
         struct call *c = container_of(item, struct call, link);
         if (!c->interrupted)
             continue;
-        if (!is_dying(c->thread)) {
+        if (!c->ready || !is_dying(c->thread)) {
             left = true;
             continue;
         }
         list_del(&c->link);
+        all->abandoned += c->changes;
+        pthread_cond_broadcast(&all->settled);
         fuse_reply_err(c->req, EINTR);
     }
     pthread_mutex_unlock(&all->lock);

@@ -13,7 +13,9 @@
  *
  * The worker goes on waiting, and finds out at the end that there is nobody to answer. What the
  * kernel would have kept for it by waiting too (the node, the handle) it holds by references of its
- * own.
+ * own. What the kernel would have kept others from by waiting is kept from them here: a change that
+ * was given up may still reach the server, so later changes wait until it has. Else what somebody
+ * wrote after the death of a writer could be overwritten by the dead.
  */
 #ifndef LARDER_MOUNT_CALL_H
 #define LARDER_MOUNT_CALL_H
@@ -31,11 +33,15 @@ struct call {
     fuse_req_t req;   /* constant; libfuse's own once it is answered */
     pid_t thread;     /* who called; 0: nobody of our namespace. Constant */
     bool interrupted; /* protected by lock */
+    bool ready;       /* libfuse is done with the request: it may be answered. Protected by lock */
+    bool changes;     /* it may be changing something by now; protected by lock */
 };
 
 struct calls {
-    pthread_mutex_t lock; /* taken below a request's own lock; above libfuse's others */
-    struct list waiting;  /* struct call; protected by lock */
+    pthread_mutex_t lock;   /* taken below a request's own lock; above libfuse's others */
+    pthread_cond_t settled; /* `abandoned` went down, or a call was given up */
+    struct list waiting;    /* struct call; protected by lock */
+    unsigned abandoned;     /* changes that were given up and go on; protected by lock */
 };
 
 void calls_init(struct calls *all);
@@ -45,6 +51,14 @@ void calls_done(struct calls *all);
  * neither its request nor what only the kernel holds may be used. */
 void call_begin(struct calls *all, fuse_req_t req, struct call *c);
 bool call_end(struct calls *all, struct call *c);
+
+/* Whether any signal has come for the caller since call_begin or before, or nobody waits any more:
+ * for calls that a program may break off. */
+bool call_interrupted(struct calls *all, struct call *c);
+
+/* call_begin of a call that changes something. False: the caller died before the change was begun,
+ * which must not be any more; call_end is called all the same. */
+bool call_begin_change(struct calls *all, fuse_req_t req, struct call *c);
 
 /* Gives up the calls of dying threads. Whether interrupted ones are left, which are to be looked at
  * again soon. */

@@ -8,7 +8,10 @@
  *
  * READDIRPLUS hands out each entry together with its attributes. Every entry so given is a look-up
  * that the kernel will have to forget; entries that do not fit any more, or whose reply never
- * arrived, are none.
+ * arrived, are none. Only what is believed goes out like that: the kernel takes attributes over
+ * whatever timeout they have, and an old size would cut a file that is mapped or being written. So
+ * what has changed since the snapshot, what is open for writing here, and what only a look-up can
+ * tell from a symbolic link, is given by its name alone.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -100,6 +103,35 @@ static bool add_dot(struct page *p, off_t index, uint64_t ino)
     return page_add(p, index == 0 ? "." : "..", &entry, index + 1);
 }
 
+static bool is_being_written(struct mount *m, const struct share_node *node)
+{
+    if (!handles_any_file(&m->handles))
+        return false;
+    struct handle *writer = handles_find(&m->handles, nodes_id(&m->nodes, node), true);
+    if (writer)
+        handle_unref(&m->handles, writer);
+    return writer;
+}
+
+/* Makes the entry one with attributes, where that may be. */
+static int add_attributes(struct mount *m, struct page *p, struct share_listing *l, size_t i,
+                          struct fuse_entry_param *entry)
+{
+    struct share_entry found = {0};
+    int rc = share_listing_adopt(m->share, l, i, &found);
+    if (rc < 0)
+        return rc;
+    if (found.valid_ns == 0 || (!found.is_link && attr_type(&found.attr, m->mfsymlinks) == 0) ||
+        is_being_written(m, found.node)) {
+        share_node_unref(m->share, found.node);
+        return 0;
+    }
+    rc = enter_entry(m, &found, entry);
+    if (rc == 0)
+        p->given[p->given_count++] = entry->ino;
+    return rc;
+}
+
 /* 1: added, 0: no room, or a negative errno. */
 static int add_entry(struct mount *m, struct page *p, struct share_listing *l, size_t i)
 {
@@ -108,17 +140,13 @@ static int add_entry(struct mount *m, struct page *p, struct share_listing *l, s
     if (!page_has_room(p, name))
         return 0;
 
-    struct fuse_entry_param entry = {0};
+    struct fuse_entry_param entry = {
+        .attr = {.st_ino = attr->id ? attr->id : NO_INO, .st_mode = attr_type(attr, m->mfsymlinks)},
+    };
     if (p->plus) {
-        struct share_entry found = {0};
-        int rc = share_listing_adopt(m->share, l, i, &found);
-        if (rc == 0)
-            rc = enter_entry(m, &found, &entry);
+        int rc = add_attributes(m, p, l, i, &entry);
         if (rc < 0)
             return rc;
-        p->given[p->given_count++] = entry.ino;
-    } else {
-        attr_to_stat(&m->rules, attr, attr->id ? attr->id : NO_INO, &entry.attr);
     }
     return page_add(p, name, &entry, (off_t)(i + DOTS + 1));
 }
@@ -203,4 +231,11 @@ void op_readdirplus(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off,
 {
     struct mount *m = call_of(req, UPCALL_READDIRPLUS);
     readdir_common(m, req, ino, size, off, handle_of(fi), true);
+}
+
+/* What was made in a directory is the server's when its call returns. */
+void op_fsyncdir(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_info *fi)
+{
+    call_of(req, UPCALL_FSYNCDIR);
+    fuse_reply_err(req, 0);
 }

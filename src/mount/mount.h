@@ -1,8 +1,9 @@
 /*
  * The FUSE face of a share: a directory tree of the local machine whose calls share/ answers.
  *
- * Read-only: the daemon refuses every change with EROFS. Not the kernel's `ro` flag, because that
- * would also refuse what the daemon itself will do on its own mount to raise inotify events.
+ * Read-only is an option of the daemon's: it refuses every change with EROFS. Not the kernel's `ro`
+ * flag, because that would also refuse what the daemon itself will do on its own mount to raise
+ * inotify events; /proc/mounts therefore shows rw.
  *
  * A mount is made, served and freed by one thread:
  *
@@ -14,9 +15,15 @@
  * Calls of programs that come between mount_start and mount_loop wait for the loop.
  *
  * Threads of a mount: the loop's workers (up to max_threads), one for the control socket, timer and
- * stop, one that holds the watchdog process. Lock order: a directory handle's lock, then share/'s
- * locks; the node table's lock is a leaf, held across no call, the handle list's across none that
- * waits.
+ * stop, one that holds the watchdog process, one that tells the kernel what to forget (revoke.h),
+ * and one for each program that waits for a lock (lock.h). Lock order: a directory handle's lock,
+ * then share/'s locks; the node table's lock is a leaf, held across no call, the handle list's
+ * across none that waits.
+ *
+ * Memory: each worker has a buffer of 1 MiB for what programs write, and takes another one for as
+ * long as it answers a read, of the size that was asked for, at most 1 MiB. So 2 MiB a worker that
+ * is busy with data, 128 MiB with max_threads 64; nothing per open file but the handle itself (and
+ * what share/ keeps).
  */
 #ifndef LARDER_MOUNT_MOUNT_H
 #define LARDER_MOUNT_MOUNT_H
@@ -34,6 +41,7 @@ struct mount_options {
     const char *fsname;     /* what df and /proc/mounts show as the source; borrowed likewise */
     bool allow_other;       /* other users too; the modes below are then enforced by the kernel */
     bool noexec;
+    bool read_only;
     uid_t uid; /* owner of everything */
     gid_t gid;
     mode_t file_mode, dir_mode; /* permission bits; FILE_ATTRIBUTE_READONLY takes the w bits away */

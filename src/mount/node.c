@@ -51,6 +51,11 @@ void nodes_done(struct nodes *n)
     pthread_mutex_destroy(&n->lock);
 }
 
+fuse_ino_t nodes_id(const struct nodes *n, const struct share_node *share)
+{
+    return share == n->root.share ? FUSE_ROOT_ID : share_node_serial(share) + FIRST_ID;
+}
+
 struct node *nodes_get(struct nodes *n, fuse_ino_t id)
 {
     pthread_mutex_lock(&n->lock);
@@ -71,7 +76,7 @@ struct node *nodes_hold(struct nodes *n, fuse_ino_t id)
 
 int nodes_enter(struct nodes *n, struct share_node *share, uint64_t ino, fuse_ino_t *ret_id)
 {
-    uint64_t id = share_node_serial(share) + FIRST_ID;
+    fuse_ino_t id = share_node_serial(share) + FIRST_ID;
 
     pthread_mutex_lock(&n->lock);
     struct node *node = find(n, id);
@@ -191,4 +196,21 @@ void nodes_pages_read(struct nodes *n, struct node *node, uint64_t end)
     if (node->pages.known && end >= node->pages.size)
         node->pages.to_the_end = true;
     pthread_mutex_unlock(&n->lock);
+}
+
+void nodes_data_changed(struct nodes *n, struct node *node)
+{
+    pthread_mutex_lock(&n->lock);
+    node->changes++;
+    node->pages.known = false;
+    node->told.size = UINT64_MAX; /* of no file: whatever is told next is something else */
+    pthread_mutex_unlock(&n->lock);
+}
+
+uint64_t nodes_data_changes(struct nodes *n, const struct node *node)
+{
+    pthread_mutex_lock(&n->lock);
+    uint64_t changes = node->changes;
+    pthread_mutex_unlock(&n->lock);
+    return changes;
 }

@@ -42,6 +42,7 @@ struct node {
     uint64_t lookups;         /* protected by nodes->lock */
     struct node_pages pages;  /* protected by nodes->lock */
     struct node_told told;    /* protected by nodes->lock */
+    uint64_t changes;         /* of its data, through this mount; protected by nodes->lock */
 };
 
 struct nodes {
@@ -55,6 +56,9 @@ struct nodes {
 int nodes_init(struct nodes *n, struct share *share, struct share_node *root);
 /* Drops every reference, whatever the kernel still holds. */
 void nodes_done(struct nodes *n);
+
+/* The number that a node has or would have. */
+fuse_ino_t nodes_id(const struct nodes *n, const struct share_node *share);
 
 /* NULL: not a number that the kernel holds. */
 struct node *nodes_get(struct nodes *n, fuse_ino_t id);
@@ -85,5 +89,12 @@ bool nodes_pages_whole(struct nodes *n, const struct node *node);
 bool nodes_pages_keep(struct nodes *n, struct node *node, const struct file_attr *attr);
 /* The kernel got the bytes up to `end`. */
 void nodes_pages_read(struct nodes *n, struct node *node, uint64_t end);
+
+/* The file's data was, or may have been, changed through this mount. The kernel's pages are right,
+ * but in which state the server has the file now is not known: the next open drops them. */
+void nodes_data_changed(struct nodes *n, struct node *node);
+/* How often that happened: who asked the server for data before and finds another number after it
+ * may have got what is old by now. */
+uint64_t nodes_data_changes(struct nodes *n, const struct node *node);
 
 #endif

@@ -1,16 +1,16 @@
 /*
- * The calls of the kernel, one function each; directories are in dir.c, files in file.c.
+ * The table of the kernel's calls, and the look-ups; directories are in dir.c, changes of names and
+ * attributes in change.c, files in file.c, their data in write.c, locks in lock.c.
  *
  * A handler runs on one of the session's worker threads and blocks for as long as share/ does. It
  * answers exactly once, or not at all where its caller died meanwhile (call.h). What share/
  * believes and for how long becomes the kernel's timeouts, if the profile lets the kernel keep
  * anything; otherwise they are 0 and every call comes here.
  *
- * A positive entry gets a timeout only under the server's own spelling: of a name that was asked
- * for in another case the kernel would keep an alias that no later change of the file can reach.
+ * Read-only is enforced here, whatever the kernel's mount flags say (mount.h).
  *
  * Calls that have no handler are answered ENOSYS by libfuse, and the kernel does not ask again:
- * extended attributes, flush, fsync, locks (which then work within this machine).
+ * extended attributes and the like.
  */
 #include <errno.h>
 #include <unistd.h>
@@ -25,44 +25,38 @@ const char *upcall_name(enum upcall u)
     static const char *const names[UPCALLS] = {
         [UPCALL_LOOKUP] = "LOOKUP",
         [UPCALL_GETATTR] = "GETATTR",
+        [UPCALL_SETATTR] = "SETATTR",
         [UPCALL_ACCESS] = "ACCESS",
-        [UPCALL_OPEN] = "OPEN",
-        [UPCALL_READ] = "READ",
-        [UPCALL_RELEASE] = "RELEASE",
+        [UPCALL_STATFS] = "STATFS",
         [UPCALL_OPENDIR] = "OPENDIR",
         [UPCALL_READDIR] = "READDIR",
         [UPCALL_READDIRPLUS] = "READDIRPLUS",
         [UPCALL_RELEASEDIR] = "RELEASEDIR",
-        [UPCALL_STATFS] = "STATFS",
+        [UPCALL_FSYNCDIR] = "FSYNCDIR",
+        [UPCALL_MKNOD] = "MKNOD",
+        [UPCALL_MKDIR] = "MKDIR",
+        [UPCALL_SYMLINK] = "SYMLINK",
+        [UPCALL_READLINK] = "READLINK",
+        [UPCALL_LINK] = "LINK",
+        [UPCALL_UNLINK] = "UNLINK",
+        [UPCALL_RMDIR] = "RMDIR",
+        [UPCALL_RENAME] = "RENAME",
+        [UPCALL_CREATE] = "CREATE",
+        [UPCALL_OPEN] = "OPEN",
+        [UPCALL_READ] = "READ",
+        [UPCALL_WRITE] = "WRITE",
+        [UPCALL_FLUSH] = "FLUSH",
+        [UPCALL_FSYNC] = "FSYNC",
+        [UPCALL_FALLOCATE] = "FALLOCATE",
+        [UPCALL_LSEEK] = "LSEEK",
+        [UPCALL_COPY] = "COPY_FILE_RANGE",
+        [UPCALL_RELEASE] = "RELEASE",
+        [UPCALL_GETLK] = "GETLK",
+        [UPCALL_SETLK] = "SETLK",
+        [UPCALL_FLOCK] = "FLOCK",
         [UPCALL_REFUSED] = "refused",
     };
     return names[u];
-}
-
-void reply_error(fuse_req_t req, int rc)
-{
-    int code = -rc;
-    if (code == EILSEQ)
-        code = EINVAL; /* a name that is no UTF-8 */
-    if (code <= 0 || code >= 512)
-        code = EIO; /* the kernel's own numbers and nonsense do not go out */
-    fuse_reply_err(req, code);
-}
-
-int enter_entry(struct mount *m, const struct share_entry *entry, struct fuse_entry_param *ret)
-{
-    fuse_ino_t id;
-    int rc = nodes_enter(&m->nodes, entry->node, entry->ino, &id);
-    if (rc < 0)
-        return rc;
-    *ret = (struct fuse_entry_param){
-        .ino = id,
-        .attr_timeout = kernel_timeout(m, entry->valid_ns),
-        .entry_timeout = entry->exact ? kernel_timeout(m, entry->valid_ns) : 0,
-    };
-    attr_to_stat(&m->rules, &entry->attr, entry->ino, &ret->attr);
-    nodes_tell(&m->nodes, nodes_get(&m->nodes, id), &entry->attr); /* just entered: it is there */
-    return 0;
 }
 
 static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
@@ -73,7 +67,6 @@ static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
         return reply_error(req, -ESTALE);
 
     struct share_entry found = {0};
-    struct fuse_entry_param entry = {0};
     struct call call;
     call_begin(&m->calls, req, &call);
     int rc = share_lookup(m->share, dir->share, name, &found, NULL);
@@ -85,18 +78,14 @@ static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
         return;
     if (rc == -EILSEQ)
         rc = -ENOENT; /* what is no UTF-8 is no name on any server */
-    if (rc == -ENOENT && kernel_timeout(m, found.valid_ns) > 0) {
+    if (rc == -ENOENT && kernel_timeout(m, found.valid_ns) > 0 &&
+        revoke_negative(&m->revoke, parent, name, found.valid_ns)) {
         /* Node number 0: the kernel may remember for a time that there is none. */
-        entry.entry_timeout = kernel_timeout(m, found.valid_ns);
-        fuse_reply_entry(req, &entry);
+        struct fuse_entry_param none = {.entry_timeout = kernel_timeout(m, found.valid_ns)};
+        fuse_reply_entry(req, &none);
         return;
     }
-    if (rc == 0)
-        rc = enter_entry(m, &found, &entry);
-    if (rc < 0)
-        return reply_error(req, rc);
-    if (fuse_reply_entry(req, &entry) < 0)
-        nodes_forget(&m->nodes, entry.ino, 1);
+    reply_entry(m, req, rc, &found);
 }
 
 static void op_forget(fuse_req_t req, fuse_ino_t ino, uint64_t lookups)
@@ -114,20 +103,6 @@ static void op_forget_multi(fuse_req_t req, size_t count, struct fuse_forget_dat
     fuse_reply_none(req);
 }
 
-/* A file that was removed or replaced on the server is still there for those who have it open. */
-static int getattr(struct mount *m, const struct node *node, struct share_entry *ret)
-{
-    int rc = share_getattr(m->share, node->share, ret, NULL);
-    if (rc != -ENOENT && rc != -ENOTDIR && rc != -ESTALE)
-        return rc;
-    struct handle *handle = handles_find(&m->handles, node->id);
-    if (!handle)
-        return rc;
-    rc = share_file_getattr(m->share, node->share, handle->file, ret, NULL);
-    handle_unref(&m->handles, handle);
-    return rc;
-}
-
 static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
     struct mount *m = call_of(req, UPCALL_GETATTR);
@@ -138,26 +113,40 @@ static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
     struct share_entry found = {0};
     struct call call;
     call_begin(&m->calls, req, &call);
-    int rc = getattr(m, node, &found);
+    int rc = node_getattr(m, node, &found);
     bool there = call_end(&m->calls, &call);
-    if (there && rc == 0) {
-        nodes_set_ino(&m->nodes, node, found.ino);
-        nodes_tell(&m->nodes, node, &found.attr);
-        struct stat st;
-        attr_to_stat(&m->rules, &found.attr, found.ino, &st);
-        fuse_reply_attr(req, &st, kernel_timeout(m, found.valid_ns));
-    } else if (there) {
+    if (there && rc == 0)
+        reply_attr(m, req, node, &found);
+    else if (there)
         reply_error(req, rc);
-    }
     nodes_forget(&m->nodes, ino, 1);
 }
 
-/* access(2) and chdir(2), unless the kernel checks modes itself (allow_other). No request: only
- * whether it is writable can be said without the server, and it never is. */
+/* access(2) and chdir(2), unless the kernel checks modes itself (allow_other). Only whether a file
+ * is writable depends on it, by its attribute READONLY. */
 static void op_access(fuse_req_t req, fuse_ino_t ino, int mask)
 {
-    call_of(req, UPCALL_ACCESS);
-    fuse_reply_err(req, mask & W_OK ? EROFS : 0);
+    struct mount *m = call_of(req, UPCALL_ACCESS);
+    if (!(mask & W_OK))
+        return (void)fuse_reply_err(req, 0);
+    if (m->read_only)
+        return (void)fuse_reply_err(req, EROFS);
+    struct node *node = nodes_hold(&m->nodes, ino);
+    if (!node)
+        return reply_error(req, -ESTALE);
+    struct share_entry found = {0};
+    struct call call;
+    call_begin(&m->calls, req, &call);
+    int rc = node_getattr(m, node, &found);
+    bool there = call_end(&m->calls, &call);
+    nodes_forget(&m->nodes, ino, 1);
+    if (rc == 0 && !file_attr_is_dir(&found.attr) &&
+        found.attr.attributes & FILE_ATTRIBUTE_READONLY)
+        rc = -EACCES;
+    if (there && rc < 0)
+        reply_error(req, rc);
+    else if (there)
+        fuse_reply_err(req, 0);
 }
 
 static void op_statfs(fuse_req_t req, fuse_ino_t ino)
@@ -195,62 +184,15 @@ static void op_statfs(fuse_req_t req, fuse_ino_t ino)
     fuse_reply_statfs(req, &st);
 }
 
-/* ---- changes: refused here, whatever the kernel's mount flags say ---- */
-
-static void refuse(fuse_req_t req)
-{
-    call_of(req, UPCALL_REFUSED);
-    fuse_reply_err(req, EROFS);
-}
-
-static void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
-                       struct fuse_file_info *fi)
-{
-    refuse(req);
-}
-
-static void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev)
-{
-    refuse(req);
-}
-
-static void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
-{
-    refuse(req);
-}
-
-static void op_remove(fuse_req_t req, fuse_ino_t parent, const char *name)
-{
-    refuse(req);
-}
-
-static void op_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const char *name)
-{
-    refuse(req);
-}
-
-static void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t new_parent,
-                      const char *new_name, unsigned int flags)
-{
-    refuse(req);
-}
-
-static void op_link(fuse_req_t req, fuse_ino_t ino, fuse_ino_t new_parent, const char *new_name)
-{
-    refuse(req);
-}
-
-static void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
-                      struct fuse_file_info *fi)
-{
-    refuse(req);
-}
-
 /* ---- the session's beginning ---- */
+
+#define MINOR_APPEND_DIRECT 40 /* from here on a write past the pages drops them itself */
 
 static void op_init(void *user, struct fuse_conn_info *conn)
 {
-    const struct mount *m = user;
+    struct mount *m = user;
+    m->append_direct = conn->proto_minor >= MINOR_APPEND_DIRECT;
+    conn->time_gran = 100; /* FILETIMEs */
     /* All reads count as background requests; at the default of 12 the rest would queue. */
     conn->max_background = 64;
     conn->congestion_threshold = 48;
@@ -259,6 +201,14 @@ static void op_init(void *user, struct fuse_conn_info *conn)
      * and time, or keep pages of the state before. */
     conn->want &= ~(unsigned)(FUSE_CAP_WRITEBACK_CACHE | FUSE_CAP_EXPLICIT_INVAL_DATA);
     conn->want |= conn->capable & (FUSE_CAP_AUTO_INVAL_DATA | FUSE_CAP_PARALLEL_DIROPS);
+
+    /* With O_TRUNC in the open it is one request; locks that the server does not get are kept by
+     * the kernel. */
+    unsigned locks = FUSE_CAP_POSIX_LOCKS | FUSE_CAP_FLOCK_LOCKS;
+    conn->want |= conn->capable & FUSE_CAP_ATOMIC_O_TRUNC;
+    conn->want &= ~locks;
+    if (m->server_locks)
+        conn->want |= conn->capable & locks;
 
     /* What the kernel may not keep need not be sent along with listings. */
     unsigned plus = FUSE_CAP_READDIRPLUS | FUSE_CAP_READDIRPLUS_AUTO;
@@ -273,22 +223,33 @@ const struct fuse_lowlevel_ops mount_ops = {
     .forget = op_forget,
     .forget_multi = op_forget_multi,
     .getattr = op_getattr,
+    .setattr = op_setattr,
     .access = op_access,
     .statfs = op_statfs,
     .opendir = op_opendir,
     .readdir = op_readdir,
     .readdirplus = op_readdirplus,
     .releasedir = op_releasedir,
-    .open = op_open,
-    .read = op_read,
-    .release = op_release,
-    .setattr = op_setattr,
+    .fsyncdir = op_fsyncdir,
     .mknod = op_mknod,
     .mkdir = op_mkdir,
-    .unlink = op_remove,
-    .rmdir = op_remove,
     .symlink = op_symlink,
-    .rename = op_rename,
+    .readlink = op_readlink,
     .link = op_link,
+    .unlink = op_unlink,
+    .rmdir = op_rmdir,
+    .rename = op_rename,
     .create = op_create,
+    .open = op_open,
+    .read = op_read,
+    .write = op_write,
+    .flush = op_flush,
+    .fsync = op_fsync,
+    .fallocate = op_fallocate,
+    .lseek = op_lseek,
+    .copy_file_range = op_copy_file_range,
+    .release = op_release,
+    .getlk = op_getlk,
+    .setlk = op_setlk,
+    .flock = op_flock,
 };

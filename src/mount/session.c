@@ -7,18 +7,21 @@
  *
  * Two things are done beside libfuse. Before version 3.17 it offers parallel directory operations
  * but does not ask the kernel for them, so that every look-up of a directory would wait for the one
- * before: the bit is put into the INIT reply on its way out. And its loop does not wake when it is
- * to end: fuse_session_exit() sets a flag that the loop looks at when its wait is interrupted, so
- * its thread is sent a signal that does nothing else, repeatedly, since one that comes just before
- * the wait is lost.
+ * before: the bit is put into the INIT reply on its way out. So is the one that allows mmap of
+ * files opened with O_APPEND (write.c), which this version does not know. And its loop does not
+ * wake when it is to end: fuse_session_exit() sets a flag that the loop looks at when its wait is
+ * interrupted, so its thread is sent a signal that does nothing else, repeatedly, since one that
+ * comes just before the wait is lost.
  */
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <sys/stat.h>
 #include <sys/uio.h>
 #include <unistd.h>
@@ -29,6 +32,8 @@
 #include "mount/place.h"
 #include "mount/session.h"
 #include "mount/watchdog.h"
+
+#define READ_AHEAD_KB "4096"
 
 void mount_options_init(struct mount_options *o)
 {
@@ -104,19 +109,49 @@ static int session_new(struct mount *m, const struct mount_options *o, struct er
 }
 
 #define FUSE_INIT_FLAGS_WORD    3 /* of struct fuse_init_out, in 32-bit words */
+#define FUSE_INIT_FLAGS2_WORD   8
 #define FUSE_PARALLEL_DIROPS_IN (1u << 18)
+#define FUSE_INIT_EXT_IN        (1u << 30) /* flags2 counts */
+#define FUSE_DIRECT_ALLOW_MMAP_IN                                                                  \
+    (1u << 4) /* in flags2; kernels that know it not leave it alone                                \
+               */
 
-/* The first reply on a session is INIT's: {major 7, minor, max_readahead, flags, ...}. */
+/* {major 7, minor, max_readahead, flags, ...} */
+static void complete_init(uint32_t *init, size_t len)
+{
+    if (len < (FUSE_INIT_FLAGS2_WORD + 1) * sizeof(*init) || init[0] != 7)
+        return;
+    init[FUSE_INIT_FLAGS_WORD] |= FUSE_PARALLEL_DIROPS_IN;
+    if (init[FUSE_INIT_FLAGS_WORD] & FUSE_INIT_EXT_IN)
+        init[FUSE_INIT_FLAGS2_WORD] |= FUSE_DIRECT_ALLOW_MMAP_IN;
+}
+
+/* The kernel reads ahead by 128 KiB; more, in requests as large as they can be, only root can have
+ * it do, and only once the session stands. */
+static void raise_read_ahead(const struct mount *m)
+{
+    char path[64];
+    snprintf(path, sizeof(path), "/sys/class/bdi/%u:%u/read_ahead_kb", m->device[0], m->device[1]);
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    if (write(fd, READ_AHEAD_KB, strlen(READ_AHEAD_KB)) < 0)
+        log_line(LOG_DETAIL, "%s: %s", path, strerror(errno));
+    close(fd);
+}
+
+/* The first reply on a session is INIT's. */
 static ssize_t write_reply(int fd, struct iovec *iov, int count, void *user)
 {
     struct mount *m = user;
-    if (!atomic_load_explicit(&m->init_answered, memory_order_relaxed) &&
-        !atomic_exchange(&m->init_answered, true)) {
-        uint32_t *init = count == 2 && iov[1].iov_len >= 24 ? iov[1].iov_base : NULL;
-        if (init && init[0] == 7)
-            init[FUSE_INIT_FLAGS_WORD] |= FUSE_PARALLEL_DIROPS_IN;
-    }
-    return writev(fd, iov, count);
+    if (atomic_load_explicit(&m->init_answered, memory_order_relaxed) ||
+        atomic_exchange(&m->init_answered, true))
+        return writev(fd, iov, count);
+    if (count == 2)
+        complete_init(iov[1].iov_base, iov[1].iov_len);
+    ssize_t n = writev(fd, iov, count);
+    raise_read_ahead(m);
+    return n;
 }
 
 static ssize_t read_request(int fd, void *buf, size_t len, void *user)
@@ -136,14 +171,12 @@ static int session_mount(struct mount *m, const struct mount_options *o, struct 
                              ? " (allow_other needs user_allow_other in /etc/fuse.conf)"
                              : "");
     }
-    if (fuse_version() < FUSE_MAKE_VERSION(3, 17)) {
-        struct fuse_custom_io io = {.writev = write_reply, .read = read_request};
-        int rc = fuse_session_custom_io(m->session, &io, fuse_session_fd(m->session));
-        if (rc < 0)
-            return error_set(err, rc, 0, "FUSE session: %s", strerror(-rc));
-    }
+    struct fuse_custom_io io = {.writev = write_reply, .read = read_request};
+    int rc = fuse_session_custom_io(m->session, &io, fuse_session_fd(m->session));
+    if (rc < 0)
+        return error_set(err, rc, 0, "FUSE session: %s", strerror(-rc));
     struct place at;
-    int rc = place_find(m->mountpoint, &at);
+    rc = place_find(m->mountpoint, &at);
     if (rc < 0)
         return error_set(err, rc, 0, "%s is not in the table of mounts: %s", m->mountpoint,
                          strerror(-rc));
@@ -251,6 +284,9 @@ static struct mount *mount_new(struct share *share, const struct mount_options *
     m->share = share;
     m->max_threads = o->max_threads;
     m->kernel_cache = share_get_options(share)->settings.kernel_cache;
+    m->server_locks = share_get_options(share)->byte_range_locks;
+    m->mfsymlinks = share_get_options(share)->mfsymlinks;
+    m->read_only = o->read_only;
     m->rules = (struct attr_rules){o->uid, o->gid, o->file_mode, o->dir_mode};
     if (nodes_init(&m->nodes, share, root) < 0) {
         free(m);
@@ -259,6 +295,8 @@ static struct mount *mount_new(struct share *share, const struct mount_options *
     }
     handles_init(&m->handles, share);
     calls_init(&m->calls);
+    revoke_init(&m->revoke);
+    lock_waits_init(&m->lock_waits);
     pthread_mutex_init(&m->statfs_lock, NULL);
     pthread_mutex_init(&m->loop_lock, NULL);
     return m;
@@ -282,6 +320,11 @@ int mount_start(struct share *share, const struct mount_options *options, struct
     if (failed.code || session_new(m, options, &failed) < 0 ||
         session_mount(m, options, &failed) < 0 || control_begin(m, &failed) < 0)
         goto fail;
+    rc = revoke_start(&m->revoke, m->session);
+    if (rc < 0) {
+        error_set(&failed, rc, 0, "thread: %s", strerror(-rc));
+        goto fail;
+    }
     m->watchdog = watchdog_start(m->device[1]);
     if (!m->watchdog)
         log_line(LOG_DETAIL, "no watchdog: /sys/fs/fuse/connections is not mounted");
@@ -334,11 +377,28 @@ void mount_stop(struct mount *m)
     control_wake_stop(m->control);
 }
 
+/* Whoever still waits in the kernel for this mount gets an error. */
+static void abort_connection(void *user)
+{
+    const struct mount *m = user;
+    char path[64];
+    snprintf(path, sizeof(path), "/sys/fs/fuse/connections/%u/abort", m->device[1]);
+    int fd = open(path, O_WRONLY | O_CLOEXEC);
+    bool aborted = fd >= 0 && write(fd, "1", 1) == 1;
+    if (fd >= 0)
+        close(fd);
+    if (!aborted && umount2(m->mountpoint, MNT_FORCE) < 0)
+        log_line(LOG_WARN, "%s: %s", m->mountpoint, strerror(errno));
+}
+
 struct mount *mount_free(struct mount *m)
 {
     if (!m)
         return NULL;
     m->watchdog = watchdog_free(m->watchdog);
+    /* Their threads write to the kernel by a descriptor that unmounting closes. */
+    lock_waits_done(&m->lock_waits);
+    revoke_done(&m->revoke, abort_connection, m);
     if (m->session)
         fuse_session_unmount(m->session);
     m->control = control_free(m->control);

@@ -71,7 +71,7 @@ print(json.load(sys.stdin)["mount"]["upcalls"][sys.argv[1]])' "$1"; }
 # ---- what programs see ----
 
 for profile in larder 23h2 25h2 off; do
-    check "$profile mounts" mount_with "profile=$profile"
+    check "$profile mounts" mount_with "profile=$profile,ro"
     check "$profile: the same names" same "$(cd "$mnt" && find . | sort | md5sum)" \
         "$(cd "$share" && find . | sort | md5sum)"
     check "$profile: the same sizes and times" same \
@@ -141,6 +141,10 @@ check "unmounts" "$larder" umount "$mnt"
 check "modes by option" mount_with "file_mode=0640,dir_mode=0750,uid=12,gid=34"
 check "a file's mode" same "$(stat -c '%a %u %g' "$mnt/tree/a/big")" "640 12 34"
 check "a directory's mode" same "$(stat -c '%a %u %g' "$mnt/tree")" "750 12 34"
+check "unmounts" "$larder" umount "$mnt"
+check "owners by name, a umask" mount_with "file_mode=0777,dir_mode=0775,umask=027,uid=daemon,gid=bin"
+check "a file's mode" same "$(stat -c '%a %U %G' "$mnt/tree/a/big")" "750 daemon bin"
+check "a directory's mode" same "$(stat -c '%a %U %G' "$mnt/tree")" "750 daemon bin"
 pid=$(pgrep -f "mount .*$mnt" | head -1)
 check "SIGTERM" kill -TERM "$pid"
 check "SIGTERM ends it" wait_for not served
@@ -205,8 +209,11 @@ fails "a file as root" 1 "not a directory" mount "$target/tree/a/big" "$mnt" -o 
 fails "no such mount point" 1 "No such file" mount "$target" "$mnt/nowhere" -o "$user"
 fails "a file as mount point" 1 "not a directory" mount "$target" "$larder" -o "$user"
 fails "unknown option" 2 nonsense mount "$target" "$mnt" -o "$user,nonsense"
-fails "rw" 2 read-only mount "$target" "$mnt" -o "$user,rw"
-fails "bad mode" 2 file_mode mount "$target" "$mnt" -o "$user,file_mode=999"
+fails "bad mode" 2 "0 to 0777" mount "$target" "$mnt" -o "$user,file_mode=999"
+fails "bad umask" 2 "0 to 0777" mount "$target" "$mnt" -o "$user,umask=8"
+fails "no such user" 2 "0 to 4294967294" mount "$target" "$mnt" -o "$user,uid=no-such-user"
+fails "no such group" 2 "0 to 4294967294" mount "$target" "$mnt" -o "$user,gid=-1"
+fails "a value for ro" 2 ro mount "$target" "$mnt" -o "$user,ro=1"
 fails "no directory given" 2 directory mount "$target"
 fails "no target" 2 //HOST mount share "$mnt"
 fails "umount of nothing" 1 "nothing is mounted" umount "$mnt"

@@ -1,64 +1,64 @@
-/* See fake_share.h. */
+/* See fake_share.h. Names and attributes are here, data and locks in fake_data.c. */
 #include "fake_share.h"
 
 #include <errno.h>
-#include <pthread.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
 #include <unistd.h>
 
-#define NODES (FAKE_FILES + 16)
-#define TIME  133500000000000000ull /* a FILETIME of 2024 */
+#include "fake_inside.h"
 
-struct cache_file {
-    uint64_t serial;
-    const struct cache_file *parent;
-    char name[16];
-    struct file_attr attr;
-    char content[128];
-};
+#define TIME 133500000000000000ull /* a FILETIME of 2024 */
 
 struct share_listing {
-    const struct cache_file *dir;
     size_t count;
-    struct cache_file **entries;
+    struct {
+        char name[FAKE_NAME];
+        struct cache_file *file;
+        struct file_attr attr;
+    } entries[];
 };
 
-struct share_file {
-    struct cache_file *node;
-};
-
-struct share {
-    pthread_mutex_t lock;
-    struct share_options options;
-    uint64_t valid_ns;
-    atomic_uint slow_ms;
-    void (*hook)(void *user, const char *name);
-    void *hook_user;
-    struct cache_file nodes[NODES];
-    size_t node_count;
-    struct fake_counts counts;
-    unsigned held;
-};
-
-static struct cache_file *add(struct share *s, const struct cache_file *parent, const char *name,
+static struct cache_file *add(struct share *s, struct cache_file *dir, const char *name,
                               uint32_t attributes, const char *content)
 {
-    struct cache_file *f = &s->nodes[s->node_count];
-    *f = (struct cache_file){.serial = s->node_count++, .parent = parent};
-    snprintf(f->name, sizeof(f->name), "%s", name);
-    snprintf(f->content, sizeof(f->content), "%s", content);
+    struct cache_file *f = calloc(1, sizeof(*f));
+    f->serial = s->file_count;
     f->attr = (struct file_attr){.id = 1000 + f->serial,
                                  .attributes = attributes,
-                                 .size = strlen(content),
+                                 .links = 1,
                                  .allocated = 4096,
                                  .written = TIME + 1234567,
                                  .accessed = TIME,
                                  .changed = TIME};
+    s->files[s->file_count++] = f;
+    fake_set_content(f, 0, content, strlen(content));
+    if (dir)
+        fake_name(s, dir, name, f);
     return f;
+}
+
+void fake_name(struct share *s, struct cache_file *dir, const char *name, struct cache_file *f)
+{
+    struct fake_name *n = &s->names[s->name_count++];
+    *n = (struct fake_name){.dir = dir, .file = f};
+    snprintf(n->name, sizeof(n->name), "%s", name);
+}
+
+/* An exact spelling wins. */
+struct fake_name *fake_find(struct share *s, const struct cache_file *dir, const char *name)
+{
+    struct fake_name *found = NULL;
+    for (size_t i = 0; i < s->name_count; i++) {
+        struct fake_name *n = &s->names[i];
+        if (n->dir != dir || strcasecmp(n->name, name) != 0)
+            continue;
+        if (!found || strcmp(n->name, name) == 0)
+            found = n;
+    }
+    return found;
 }
 
 struct share *fake_share_new(uint64_t valid_ns)
@@ -67,6 +67,7 @@ struct share *fake_share_new(uint64_t valid_ns)
     pthread_mutex_init(&s->lock, NULL);
     s->valid_ns = valid_ns;
     s->options.settings.kernel_cache = valid_ns > 0;
+    s->options.byte_range_locks = true;
     struct cache_file *root = add(s, NULL, "", FILE_ATTRIBUTE_DIRECTORY, "");
     struct cache_file *many = add(s, root, "many", FILE_ATTRIBUTE_DIRECTORY, "");
     add(s, root, "empty", FILE_ATTRIBUTE_DIRECTORY, "");
@@ -83,10 +84,16 @@ struct share *fake_share_new(uint64_t valid_ns)
 
 struct share *fake_share_free(struct share *s)
 {
+    for (size_t i = 0; i < s->file_count; i++) {
+        free(s->files[i]->content);
+        free(s->files[i]);
+    }
     pthread_mutex_destroy(&s->lock);
     free(s);
     return NULL;
 }
+
+/* ---- what tests do to it ---- */
 
 void fake_share_slow(struct share *s, unsigned ms)
 {
@@ -99,20 +106,64 @@ void fake_share_hook(struct share *s, void (*look_up)(void *user, const char *na
     s->hook_user = user;
 }
 
+void fake_share_fail(struct share *s, int code)
+{
+    s->fail = code;
+}
+
+void fake_share_write_only(struct share *s, bool on)
+{
+    s->write_only = on;
+}
+
+void fake_share_short_writes(struct share *s, size_t max)
+{
+    s->write_max = max;
+}
+
 void fake_share_change(struct share *s, const char *content)
 {
     pthread_mutex_lock(&s->lock);
-    struct cache_file *f = &s->nodes[3];
-    snprintf(f->content, sizeof(f->content), "%s", content);
-    f->attr.size = strlen(content);
-    f->attr.written += 10000000;
+    struct cache_file *f = s->files[FAKE_HELLO];
+    fake_set_size(f, 0);
+    fake_set_content(f, 0, content, strlen(content));
     pthread_mutex_unlock(&s->lock);
+}
+
+void fake_share_append(struct share *s, const char *content)
+{
+    pthread_mutex_lock(&s->lock);
+    struct cache_file *f = s->files[FAKE_HELLO];
+    fake_set_content(f, f->attr.size, content, strlen(content));
+    pthread_mutex_unlock(&s->lock);
+}
+
+char *fake_share_content(struct share *s, const char *name)
+{
+    char *copy = NULL;
+    pthread_mutex_lock(&s->lock);
+    struct fake_name *n = fake_find(s, s->files[0], name);
+    if (n) {
+        copy = calloc(1, n->file->attr.size + 1);
+        memcpy(copy, n->file->content, n->file->attr.size);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return copy;
+}
+
+uint32_t fake_share_attributes(struct share *s, const char *name)
+{
+    pthread_mutex_lock(&s->lock);
+    struct fake_name *n = fake_find(s, s->files[0], name);
+    uint32_t attributes = n ? n->file->attr.attributes : 0;
+    pthread_mutex_unlock(&s->lock);
+    return attributes;
 }
 
 void fake_share_add(struct share *s)
 {
     pthread_mutex_lock(&s->lock);
-    add(s, &s->nodes[2], "new", FILE_ATTRIBUTE_NORMAL, "");
+    add(s, s->files[FAKE_EMPTY], "new", FILE_ATTRIBUTE_NORMAL, "");
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -133,17 +184,35 @@ unsigned fake_share_held(struct share *s)
     return held;
 }
 
-/* ---- share.h ---- */
+/* ---- share.h: nodes and look-ups ---- */
 
-static struct share_entry entry_of(struct share *s, struct cache_file *f)
+struct share_entry fake_entry(struct share *s, struct cache_file *f)
 {
-    return (struct share_entry){
-        .node = f, .attr = f->attr, .ino = f->attr.id, .valid_ns = s->valid_ns, .exact = true};
+    return (struct share_entry){.attr = f->attr,
+                                .ino = f->attr.id,
+                                .valid_ns = s->valid_ns,
+                                .exact = true,
+                                .is_link = f->is_link};
+}
+
+/* With the lock. */
+static void give(struct share *s, struct cache_file *f, struct share_entry *ret)
+{
+    *ret = fake_entry(s, f);
+    ret->node = f;
+    s->held++;
+}
+
+void fake_wait(struct share *s)
+{
+    unsigned ms = s->slow_ms;
+    if (ms)
+        usleep(ms * 1000);
 }
 
 struct share_node *share_root(struct share *s)
 {
-    return &s->nodes[0];
+    return s->files[0];
 }
 
 void share_node_ref(struct share *s, struct share_node *n)
@@ -170,33 +239,27 @@ int share_lookup(struct share *s, struct share_node *dir, const char *name, stru
 {
     if (s->hook)
         s->hook(s->hook_user, name);
-    if (s->slow_ms)
-        usleep(s->slow_ms * 1000);
-    int rc = -ENOENT;
+    fake_wait(s);
     pthread_mutex_lock(&s->lock);
     s->counts.lookups++;
     *ret = (struct share_entry){.valid_ns = s->valid_ns};
-    for (size_t i = 0; i < s->node_count && rc < 0; i++) {
-        struct cache_file *f = &s->nodes[i];
-        if (f->parent == dir && strcasecmp(f->name, name) == 0) {
-            *ret = entry_of(s, f);
-            ret->exact = strcmp(f->name, name) == 0;
-            s->held++;
-            rc = 0;
-        }
+    struct fake_name *n = fake_find(s, dir, name);
+    if (n) {
+        give(s, n->file, ret);
+        ret->exact = strcmp(n->name, name) == 0;
     }
     pthread_mutex_unlock(&s->lock);
-    return rc;
+    return n ? 0 : -ENOENT;
 }
 
 int share_getattr(struct share *s, struct share_node *n, struct share_entry *ret, struct error *err)
 {
     pthread_mutex_lock(&s->lock);
     s->counts.getattrs++;
-    *ret = entry_of(s, n);
-    ret->node = NULL;
+    *ret = fake_entry(s, n);
+    int rc = n->gone ? -ESTALE : 0;
     pthread_mutex_unlock(&s->lock);
-    return 0;
+    return rc;
 }
 
 int share_list(struct share *s, struct share_node *dir, struct share_listing **ret,
@@ -204,15 +267,17 @@ int share_list(struct share *s, struct share_node *dir, struct share_listing **r
 {
     if (!file_attr_is_dir(&dir->attr))
         return -ENOTDIR;
-    struct share_listing *l = calloc(1, sizeof(*l));
     pthread_mutex_lock(&s->lock);
+    struct share_listing *l = calloc(1, sizeof(*l) + s->name_count * sizeof(l->entries[0]));
     s->counts.lists++;
     s->held++;
-    l->dir = dir;
-    l->entries = calloc(s->node_count, sizeof(*l->entries));
-    for (size_t i = 0; i < s->node_count; i++)
-        if (s->nodes[i].parent == dir)
-            l->entries[l->count++] = &s->nodes[i];
+    for (size_t i = 0; i < s->name_count; i++) {
+        if (s->names[i].dir != dir)
+            continue;
+        strcpy(l->entries[l->count].name, s->names[i].name);
+        l->entries[l->count].file = s->names[i].file;
+        l->entries[l->count++].attr = s->names[i].file->attr;
+    }
     pthread_mutex_unlock(&s->lock);
     *ret = l;
     return 0;
@@ -226,16 +291,15 @@ size_t share_listing_count(const struct share_listing *l)
 const struct file_attr *share_listing_entry(const struct share_listing *l, size_t i,
                                             char name[static SHARE_NAME_MAX])
 {
-    strcpy(name, l->entries[i]->name);
-    return &l->entries[i]->attr;
+    strcpy(name, l->entries[i].name);
+    return &l->entries[i].attr;
 }
 
 int share_listing_adopt(struct share *s, struct share_listing *l, size_t i, struct share_entry *ret)
 {
     pthread_mutex_lock(&s->lock);
     s->counts.adopts++;
-    s->held++;
-    *ret = entry_of(s, l->entries[i]);
+    give(s, l->entries[i].file, ret);
     pthread_mutex_unlock(&s->lock);
     return 0;
 }
@@ -245,61 +309,179 @@ void share_listing_free(struct share *s, struct share_listing *l)
     pthread_mutex_lock(&s->lock);
     s->held--;
     pthread_mutex_unlock(&s->lock);
-    free(l->entries);
     free(l);
 }
 
-int share_open(struct share *s, struct share_node *n, unsigned how, struct share_file **ret,
-               struct share_entry *ret_entry, struct error *err)
+/* ---- share.h: changes ---- */
+
+/* Begins a change: takes the lock, or fails as it was told to, without it. */
+static int begin_change(struct share *s)
 {
-    struct share_file *f = calloc(1, sizeof(*f));
+    fake_wait(s);
     pthread_mutex_lock(&s->lock);
-    s->counts.opens++;
-    s->counts.opens_with_data += (how & SHARE_WANT_DATA) != 0;
-    s->held++;
-    f->node = n;
-    *ret_entry = entry_of(s, n);
-    ret_entry->node = NULL;
+    s->counts.changes++;
+    int rc = s->fail;
+    if (rc < 0)
+        pthread_mutex_unlock(&s->lock);
+    return rc;
+}
+
+/* With the lock, which it gives back. */
+static int make(struct share *s, struct share_node *dir, const char *name, uint32_t attributes,
+                const char *content, struct share_entry *ret)
+{
+    int rc = fake_find(s, dir, name) ? -EEXIST : 0;
+    if (rc == 0)
+        give(s, add(s, dir, name, attributes, content), ret);
     pthread_mutex_unlock(&s->lock);
-    *ret = f;
+    return rc;
+}
+
+int share_mkdir(struct share *s, struct share_node *dir, const char *name, struct share_entry *ret,
+                struct error *err)
+{
+    int rc = begin_change(s);
+    return rc < 0 ? rc : make(s, dir, name, FILE_ATTRIBUTE_DIRECTORY, "", ret);
+}
+
+int share_symlink(struct share *s, struct share_node *dir, const char *name, const char *target,
+                  struct share_entry *ret, struct error *err)
+{
+    int rc = begin_change(s);
+    if (rc == 0)
+        rc = make(s, dir, name, FILE_ATTRIBUTE_REPARSE_POINT, target, ret);
+    if (rc == 0)
+        ret->is_link = ret->node->is_link = true;
+    return rc;
+}
+
+int share_read_link(struct share *s, struct share_node *n, char **ret, struct error *err)
+{
+    pthread_mutex_lock(&s->lock);
+    *ret = n->is_link ? strndup(n->content, n->attr.size) : NULL;
+    pthread_mutex_unlock(&s->lock);
+    return *ret ? 0 : -EINVAL;
+}
+
+int share_link(struct share *s, struct share_node *n, struct share_node *dir, const char *name,
+               struct share_entry *ret, struct error *err)
+{
+    int rc = begin_change(s);
+    if (rc < 0)
+        return rc;
+    rc = fake_find(s, dir, name) ? -EEXIST : 0;
+    if (rc == 0) {
+        n->attr.links++;
+        fake_name(s, dir, name, n);
+        give(s, n, ret);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return rc;
+}
+
+static bool has_children(struct share *s, const struct cache_file *dir)
+{
+    for (size_t i = 0; i < s->name_count; i++)
+        if (s->names[i].dir == dir)
+            return true;
+    return false;
+}
+
+static void drop_name(struct share *s, struct fake_name *n)
+{
+    n->file->gone = --n->file->attr.links == 0;
+    *n = s->names[--s->name_count];
+}
+
+int share_remove(struct share *s, struct share_node *dir, const char *name, bool is_dir,
+                 struct error *err)
+{
+    int rc = begin_change(s);
+    if (rc < 0)
+        return rc;
+    struct fake_name *n = fake_find(s, dir, name);
+    if (!n)
+        rc = -ENOENT;
+    else if (is_dir != file_attr_is_dir(&n->file->attr))
+        rc = is_dir ? -ENOTDIR : -EISDIR;
+    else if (has_children(s, n->file))
+        rc = -ENOTEMPTY;
+    else
+        drop_name(s, n);
+    pthread_mutex_unlock(&s->lock);
+    return rc;
+}
+
+int share_rename(struct share *s, struct share_node *from_dir, const char *from,
+                 struct share_node *to_dir, const char *to, bool replace, struct error *err)
+{
+    int rc = begin_change(s);
+    if (rc < 0)
+        return rc;
+    struct fake_name *n = fake_find(s, from_dir, from), *over = fake_find(s, to_dir, to);
+    if (!n)
+        rc = -ENOENT;
+    else if (over && !replace)
+        rc = -EEXIST;
+    else if (over && has_children(s, over->file))
+        rc = -ENOTEMPTY;
+    if (rc == 0 && over) {
+        drop_name(s, over);
+        n = fake_find(s, from_dir, from);
+    }
+    if (rc == 0) {
+        n->dir = to_dir;
+        snprintf(n->name, sizeof(n->name), "%s", to);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return rc;
+}
+
+int share_change(struct share *s, struct share_node *n, struct share_file *f,
+                 const struct share_change *change, struct share_entry *ret, struct error *err)
+{
+    int rc = begin_change(s);
+    if (rc < 0)
+        return rc;
+    if (change->set_size)
+        fake_set_size(n, change->size);
+    if (change->written)
+        n->attr.written = change->written;
+    if (change->accessed)
+        n->attr.accessed = change->accessed;
+    n->attr.attributes |= change->attributes_on;
+    n->attr.attributes &= ~change->attributes_off;
+    *ret = fake_entry(s, n);
+    pthread_mutex_unlock(&s->lock);
     return 0;
 }
 
-int64_t share_read(struct share *s, struct share_file *f, void *buf, size_t len, uint64_t offset,
-                   struct error *err)
+int share_create(struct share *s, struct share_node *dir, const char *name, unsigned how,
+                 uint32_t attributes, struct share_file **ret, struct share_entry *ret_entry,
+                 bool *ret_created, struct error *err)
 {
-    pthread_mutex_lock(&s->lock);
-    s->counts.reads++;
-    uint64_t size = f->node->attr.size;
-    size_t n = offset < size ? size - offset : 0;
-    if (n > len)
-        n = len;
-    memcpy(buf, f->node->content + (n ? offset : 0), n);
+    int rc = begin_change(s);
+    if (rc < 0)
+        return rc;
+    struct fake_name *n = fake_find(s, dir, name);
+    if (n && how & SHARE_EXCLUSIVE)
+        rc = -EEXIST;
+    else if (n && file_attr_is_dir(&n->file->attr))
+        rc = -EISDIR;
+    else if (s->write_only && how & SHARE_READ)
+        rc = -EACCES;
+    if (rc == 0) {
+        struct cache_file *f = n ? n->file : add(s, dir, name, attributes, "");
+        bool exact = !n || strcmp(n->name, name) == 0;
+        *ret = fake_open(s, f, how);
+        give(s, f, ret_entry);
+        ret_entry->exact = exact;
+    }
     pthread_mutex_unlock(&s->lock);
-    return (int64_t)n;
+    return rc;
 }
 
-int share_file_getattr(struct share *s, struct share_node *n, struct share_file *f,
-                       struct share_entry *ret, struct error *err)
-{
-    pthread_mutex_lock(&s->lock);
-    *ret = entry_of(s, f->node);
-    ret->node = NULL;
-    pthread_mutex_unlock(&s->lock);
-    return 0;
-}
-
-void share_file_changed(struct share_file *f)
-{
-}
-
-void share_close(struct share *s, struct share_file *f)
-{
-    pthread_mutex_lock(&s->lock);
-    s->held--;
-    pthread_mutex_unlock(&s->lock);
-    free(f);
-}
+/* ---- share.h: to look at ---- */
 
 int share_statfs(struct share *s, struct share_statfs *ret, struct error *err)
 {

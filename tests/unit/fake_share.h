@@ -1,6 +1,7 @@
 /*
- * A share that is an array of files in memory, for the tests of mount/: the functions of share.h,
- * and counts of how often each was called. Everything in it is under one lock.
+ * A share that is a few tables in memory, for the tests of mount/: the functions of share.h, and
+ * counts of how often each was called. It folds case, as servers do. Everything in it is under one
+ * lock; files stay until the share is freed.
  */
 #ifndef LARDER_TESTS_FAKE_SHARE_H
 #define LARDER_TESTS_FAKE_SHARE_H
@@ -10,18 +11,31 @@
 #define FAKE_FILES 1000 /* in the directory "many": f0000 ... f0999; file i holds i % 100 bytes */
 
 struct fake_counts {
-    unsigned lookups, getattrs, lists, adopts, opens, opens_with_data, reads, statfs;
+    unsigned lookups, getattrs, lists, adopts, opens, opens_with_data, reads, writes, changes,
+        locks, lock_releases, statfs;
+    size_t largest_read, largest_write;
 };
 
 /* The tree: many/, empty/, hello ("hello, world\n"), readonly. Believed for `valid_ns`. */
 struct share *fake_share_new(uint64_t valid_ns);
 struct share *fake_share_free(struct share *s);
-/* Each look-up takes so long. */
+/* Each look-up, change, write and read takes so long. */
 void fake_share_slow(struct share *s, unsigned ms);
 /* Called with the name of each look-up, before it is answered and with no lock held. */
 void fake_share_hook(struct share *s, void (*look_up)(void *user, const char *name), void *user);
-/* The file "hello" has another content from now on, or other times only. */
+/* Every change, write and fsync fails with `code` (a negative errno) from now on; 0: none. */
+void fake_share_fail(struct share *s, int code);
+/* Opens that ask for reading are refused. */
+void fake_share_write_only(struct share *s, bool on);
+/* No write takes more than so many bytes. */
+void fake_share_short_writes(struct share *s, size_t max);
+/* The file "hello" has another content from now on, on the server's doing. */
 void fake_share_change(struct share *s, const char *content);
+/* What others append to "hello". */
+void fake_share_append(struct share *s, const char *content);
+/* The content of a file at the top, NUL-terminated and to be freed; NULL: there is none. */
+char *fake_share_content(struct share *s, const char *name);
+uint32_t fake_share_attributes(struct share *s, const char *name);
 /* Adds the directory entry empty/new. */
 void fake_share_add(struct share *s);
 /* Since the last call. */

@@ -1,6 +1,10 @@
 /*
  * What the tests of mount/ share: a FUSE mount of the share in memory in a temporary directory. A
  * test is skipped where this machine lets us mount nothing.
+ *
+ * The test is its own daemon. One that fails leaves its mount, and maybe files that it has open
+ * there; a process that ended so would wait for itself for ever. So what is left is taken away by
+ * force at the end, also when a signal is the end.
  */
 #ifndef LARDER_TESTS_MOUNTED_H
 #define LARDER_TESTS_MOUNTED_H
@@ -15,9 +19,11 @@
 #include <errno.h>
 #include <limits.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mount.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -35,6 +41,20 @@ struct mounted {
     int rc;
 };
 
+static char left_behind[64]; /* the mount that is not finished; empty: none */
+
+static inline void take_away_what_is_left(void)
+{
+    if (left_behind[0])
+        umount2(left_behind, MNT_FORCE | MNT_DETACH);
+}
+
+static inline void end_by_signal(int signal)
+{
+    take_away_what_is_left();
+    _exit(128 + signal);
+}
+
 static inline void *serve(void *user)
 {
     struct mounted *m = user;
@@ -42,8 +62,11 @@ static inline void *serve(void *user)
     return NULL;
 }
 
-static inline struct mounted *begin(uint64_t valid_ns)
+static inline struct mounted *begin_with(uint64_t valid_ns, bool read_only, unsigned threads)
 {
+    take_away_what_is_left();
+    if (signal(SIGTERM, end_by_signal) == SIG_DFL)
+        atexit(take_away_what_is_left);
     struct mounted *m = calloc(1, sizeof(*m));
     strcpy(m->dir, "/tmp/larder-test-XXXXXX");
     assert_non_null(mkdtemp(m->dir));
@@ -52,6 +75,8 @@ static inline struct mounted *begin(uint64_t valid_ns)
     mount_options_init(&o);
     o.mountpoint = m->dir;
     o.fsname = "//fake,server/sh\\are";
+    o.read_only = read_only;
+    o.max_threads = threads;
     struct error err;
     int rc = mount_start(m->share, &o, &m->mount, &err);
     if (rc < 0) {
@@ -63,7 +88,13 @@ static inline struct mounted *begin(uint64_t valid_ns)
         abort(); /* skip() does not return */
     }
     assert_int_equal(pthread_create(&m->loop, NULL, serve, m), 0);
+    strcpy(left_behind, m->dir);
     return m;
+}
+
+static inline struct mounted *begin(uint64_t valid_ns)
+{
+    return begin_with(valid_ns, false, 64);
 }
 
 static inline void finish(struct mounted *m)
@@ -72,6 +103,7 @@ static inline void finish(struct mounted *m)
     pthread_join(m->loop, NULL);
     assert_int_equal(m->rc, 0);
     mount_free(m->mount);
+    left_behind[0] = '\0';
     struct place at;
     assert_int_equal(place_find(m->dir, &at), -ENOENT);
     assert_int_equal(rmdir(m->dir), 0);

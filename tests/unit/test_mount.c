@@ -132,7 +132,7 @@ static void attributes_become_a_stat(void **state)
                           .written = 133500000000000001,
                           .accessed = 133500000010000000};
     struct stat st;
-    attr_to_stat(&rules, &a, 99, &st);
+    attr_to_stat(&rules, &a, false, 99, &st);
     assert_int_equal(st.st_mode, S_IFREG | 0640);
     assert_int_equal(st.st_uid, 7);
     assert_int_equal(st.st_gid, 8);
@@ -145,11 +145,11 @@ static void attributes_become_a_stat(void **state)
     assert_int_equal(st.st_ctim.tv_nsec, 100); /* not given: that of the content */
 
     a.attributes |= FILE_ATTRIBUTE_READONLY;
-    attr_to_stat(&rules, &a, 99, &st);
+    attr_to_stat(&rules, &a, false, 99, &st);
     assert_int_equal(st.st_mode, S_IFREG | 0440);
 
     a.attributes = FILE_ATTRIBUTE_DIRECTORY | FILE_ATTRIBUTE_READONLY;
-    attr_to_stat(&rules, &a, 99, &st);
+    attr_to_stat(&rules, &a, false, 99, &st);
     assert_int_equal(st.st_mode, S_IFDIR | 0751);
     assert_int_equal(st.st_nlink, 1);
 }
@@ -163,13 +163,13 @@ static void absurd_attributes_stay_in_bounds(void **state)
                           .changed = 1,
                           .accessed = 0};
     struct stat st;
-    attr_to_stat(&rules, &a, UINT64_MAX, &st);
+    attr_to_stat(&rules, &a, false, UINT64_MAX, &st);
     assert_true(st.st_size > 0 && st.st_blocks > 0);
     assert_in_range(st.st_mtim.tv_nsec, 0, 999999999);
     assert_int_equal(st.st_ctim.tv_sec, -11644473600);
 
     a = (struct file_attr){0};
-    attr_to_stat(&rules, &a, 1, &st);
+    attr_to_stat(&rules, &a, false, 1, &st);
     assert_int_equal(st.st_mtim.tv_sec, 0);
 }
 
@@ -462,9 +462,9 @@ static void without_kernel_caching_each_open_reads(void **state)
     finish(m);
 }
 
-static void every_change_is_refused_as_read_only(void **state)
+static void a_read_only_mount_refuses_every_change(void **state)
 {
-    struct mounted *m = begin(LONG_NS);
+    struct mounted *m = begin_with(LONG_NS, true, 64);
     char other[PATH_MAX];
     strcpy(other, in(m, "other"));
 #define REFUSED(call) (assert_int_equal((call), -1), assert_int_equal(errno, EROFS))
@@ -705,7 +705,7 @@ int main(void)
         cmocka_unit_test(an_unchanged_file_is_read_once),
         cmocka_unit_test(a_changed_file_is_read_anew),
         cmocka_unit_test(without_kernel_caching_each_open_reads),
-        cmocka_unit_test(every_change_is_refused_as_read_only),
+        cmocka_unit_test(a_read_only_mount_refuses_every_change),
         cmocka_unit_test(modes_and_space_are_as_told),
         cmocka_unit_test(look_ups_in_one_directory_run_side_by_side),
         cmocka_unit_test(a_mount_in_use_is_taken_away_and_gives_everything_back),

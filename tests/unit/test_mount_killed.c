@@ -4,6 +4,7 @@
  */
 #include "mounted.h"
 
+#include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -93,12 +94,34 @@ static void a_caller_is_killed_also_after_another_signal(void **state)
     finish(m);
 }
 
+/* Else the dead would overwrite what was written after their death. */
+static void a_change_waits_for_one_whose_caller_was_killed(void **state)
+{
+    struct mounted *m = begin(LONG_NS);
+    int fd = open(in(m, "hello"), O_RDWR);
+    assert_true(fd >= 0);
+    fake_share_slow(m->share, SILENT_MS / 2);
+    pid_t pid = fork();
+    if (pid == 0)
+        _exit(pwrite(fd, "D", 1, 0) == 1 ? 0 : 1);
+    usleep(200 * 1000);
+    is_killed(pid);
+    fake_share_slow(m->share, 0);
+    assert_int_equal(pwrite(fd, "J", 1, 0), 1);
+    char *content = fake_share_content(m->share, "hello");
+    assert_string_equal(content, "Jello, world\n");
+    free(content);
+    close(fd);
+    finish(m);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_killed_caller_is_let_go_at_once),
         cmocka_unit_test(a_signal_that_does_not_kill_fails_no_call),
         cmocka_unit_test(a_caller_is_killed_also_after_another_signal),
+        cmocka_unit_test(a_change_waits_for_one_whose_caller_was_killed),
     };
     return cmocka_run_group_tests_name("mount killed", tests, NULL, NULL);
 }
