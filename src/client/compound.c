@@ -21,31 +21,6 @@
 
 enum { ELEMENT_FIXED = 512 }; /* the largest request without its variable parts, padding included */
 
-/* ---- frames ---- */
-
-struct frame *frame_new(size_t len)
-{
-    struct frame *f = malloc(sizeof(*f) + len);
-    if (f) {
-        atomic_init(&f->refs, 1);
-        f->len = len;
-    }
-    return f;
-}
-
-struct frame *frame_ref(struct frame *f)
-{
-    atomic_fetch_add_explicit(&f->refs, 1, memory_order_relaxed);
-    return f;
-}
-
-struct frame *frame_unref(struct frame *f)
-{
-    if (f && atomic_fetch_sub_explicit(&f->refs, 1, memory_order_acq_rel) == 1)
-        free(f);
-    return NULL;
-}
-
 /* ---- building ---- */
 
 struct compound *compound_new(struct conn *c, size_t extra)

@@ -65,6 +65,7 @@ int conn_new(const struct client_options *options, struct conn **ret, struct err
     hash_init(&c->pending);
     list_init(&c->credit_waiters);
     list_init(&c->closes);
+    frame_pool_init(&c->frames);
     init_locks(c);
 
     int r = socket_connect(options->host, options->port ? options->port : 445, c->deadline_cap,
@@ -113,6 +114,7 @@ struct conn *conn_free(struct conn *c)
     if (c->fd >= 0)
         close(c->fd);
     hash_done(&c->pending);
+    frame_pool_done(&c->frames);
     secure_signer_free(c->signer);
     pthread_cond_destroy(&c->credit_cond);
     pthread_mutex_destroy(&c->lock);

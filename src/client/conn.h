@@ -52,6 +52,30 @@ enum {
     REFUSES_COMPOUND_IOCTL = 16,
 };
 
+/* ---- frame.c ---- */
+
+#define FRAMES_KEPT    8u                       /* large ones, of those that are not used */
+#define FRAME_KEPT_MAX (READ_MAX + FRAME_SLACK) /* bytes of one: 8.5 MiB a connection at most */
+
+/* The bytes of one received frame; each answered request in it holds a reference. */
+struct frame {
+    atomic_uint refs;
+    struct frame_pool *pool; /* where it goes when it is not used any more; NULL: nowhere */
+    size_t cap, len;
+    uint8_t data[];
+};
+/* Outlives its frames. Any thread. */
+struct frame_pool {
+    pthread_mutex_t lock;
+    struct frame *spare[FRAMES_KEPT]; /* protected by lock, as is count */
+    unsigned count;
+};
+void frame_pool_init(struct frame_pool *p);
+void frame_pool_done(struct frame_pool *p);
+struct frame *frame_new(struct frame_pool *p, size_t len); /* NULL: out of memory */
+struct frame *frame_ref(struct frame *f);
+struct frame *frame_unref(struct frame *f); /* returns NULL; NULL is allowed */
+
 /* An open on the server, in memory of its own, so that it can wait in conn->closes for its CLOSE
  * without another allocation. */
 struct handle {
@@ -85,6 +109,8 @@ struct conn {
 
     atomic_uint frame_max; /* bytes behind a frame header that are accepted */
     atomic_uint refuses;   /* REFUSES_... */
+
+    struct frame_pool frames;
 
     pthread_mutex_t send_lock; /* one frame at a time goes into fd */
 
@@ -185,16 +211,6 @@ uint32_t credit_payload(struct conn *c, uint32_t wanted);
 /* ---- compound.c ---- */
 
 #define COMPOUND_MAX 5
-
-/* The bytes of one received frame; each answered request in it holds a reference. */
-struct frame {
-    atomic_uint refs;
-    size_t len;
-    uint8_t data[];
-};
-struct frame *frame_new(size_t len);
-struct frame *frame_ref(struct frame *f);
-struct frame *frame_unref(struct frame *f); /* returns NULL; NULL is allowed */
 
 /* One element. What was asked is constant after compound_submit; the reply is written by the
  * receive thread before `answered`, and the caller's from then on. */

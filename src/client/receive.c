@@ -182,7 +182,7 @@ static int read_frame(struct conn *c, struct frame **ret, struct error *why)
         return error_set(why, -EMSGSIZE, 0,
                          "the server announced a frame of %u bytes, %u were agreed", len, max);
 
-    struct frame *frame = frame_new(len);
+    struct frame *frame = frame_new(&c->frames, len);
     if (!frame)
         return error_set(why, -ENOMEM, 0, "out of memory for a frame of %u bytes", len);
     r = socket_reader_take(&c->reader, frame->data, len, deadline);
