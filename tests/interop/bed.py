@@ -7,6 +7,7 @@ import contextlib
 import json
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import tempfile
@@ -86,6 +87,19 @@ class Samba:
 
     def stop(self):
         subprocess.run([os.path.join(HERE, "smbd.sh"), "stop", self.dir], stdout=subprocess.DEVNULL)
+
+    def processes(self):
+        """smbd and all that it has started for its clients."""
+        with open(os.path.join(self.dir, "smbd.pid")) as f:
+            session = f.read().strip()
+        out = subprocess.run(["ps", "-o", "pid=", "-s", session], stdout=subprocess.PIPE, text=True).stdout
+        return [int(pid) for pid in out.split()]
+
+    def kill(self):
+        """In the middle of whatever they do."""
+        for pid in self.processes():
+            os.kill(pid, signal.SIGKILL)
+        self.stop()
 
     def __exit__(self, *_):
         self.stop()

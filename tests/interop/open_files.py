@@ -61,20 +61,12 @@ def old_pages(profile, top, here):
             equal(f"{profile}: and so do later ones", attempt(again.readall), (b"bb", 5000))
 
 
-def servers(samba):
-    """The processes of the Samba that may serve us."""
-    with open(os.path.join(samba.dir, "smbd.pid")) as f:
-        first = int(f.read())
-    out = subprocess.run(["ps", "-o", "pid=", "-s", str(first)], stdout=subprocess.PIPE, text=True).stdout
-    return [int(pid) for pid in out.split()]
-
-
 def silence(samba, profile, top, here):
     for name in ("cold", "warm", "data"):
         put(f"{top}/{name}", b"x" * 1000000)
     os.makedirs(f"{top}/dir", exist_ok=True)
     data = open(f"{here}/data", "rb", buffering=0)
-    pids = servers(samba)
+    pids = samba.processes()
     for pid in pids:
         os.kill(pid, signal.SIGSTOP)
     programs = [[sys.executable, "-c", "import os,sys\n" + code, here] for code in (
