@@ -336,8 +336,7 @@ int client_link(struct client *c, const char *from, const char *to, bool replace
                 enum client_style style, struct file_attr *ret_attr, struct error *err)
 {
     const struct operation op = {c, "link", from, err};
-    return give_name(&op, FILE_WRITE_ATTRIBUTES, FILE_LINK_INFORMATION, to, replace, style,
-                     ret_attr);
+    return give_name(&op, 0, FILE_LINK_INFORMATION, to, replace, style, ret_attr);
 }
 
 int client_file_rename(struct client_file *f, const char *to, bool replace, struct error *err)

@@ -53,7 +53,8 @@ struct client_options {
  * err has one line that names what was tried and what came back. */
 int client_connect(const struct client_options *options, struct client **ret, struct error *err);
 /* TREE_DISCONNECT and LOGOFF (bounded by the request deadline), closes, joins the receive thread.
- * All client_files must have been closed. NULL is allowed; returns NULL. */
+ * All client_files must have been closed, all client_closings ended. NULL is allowed; returns NULL.
+ */
 struct client *client_free(struct client *c);
 
 /* What was agreed; constant after client_connect. */
@@ -94,12 +95,13 @@ struct client_list_result {
 };
 
 /*
- * Lists `path` by `pattern` ("*", or one name). CLIENT_SINGLE: CREATE, QUERY_DIRECTORY until
- * NO_MORE_FILES, CLOSE, each waited for. CLIENT_COMPOUND: CREATE + QUERY_DIRECTORY +
- * QUERY_DIRECTORY in one round trip, the rest pipelined, CLOSE deferred. With `first_only`, a
- * CLIENT_COMPOUND listing that is not complete after its first round trip ends there with complete
- * = false (a guess that was too large); it is an error for nobody. No match at all for a pattern
- * (NO_SUCH_FILE) is a complete, empty listing. An error in the middle is an error, never an end.
+ * Lists `path` by `pattern` ("*", or one name; a mapped name "*" is asked for as U+F021).
+ * CLIENT_SINGLE: CREATE, QUERY_DIRECTORY until NO_MORE_FILES, CLOSE, each waited for.
+ * CLIENT_COMPOUND: CREATE + QUERY_DIRECTORY + QUERY_DIRECTORY in one round trip, the rest
+ * pipelined, CLOSE deferred. With `first_only`, a CLIENT_COMPOUND listing that is not complete
+ * after its first round trip ends there with complete = false (a guess that was too large); it is
+ * an error for nobody. No match at all for a pattern (NO_SUCH_FILE) is a complete, empty listing.
+ * An error in the middle is an error, never an end.
  */
 int client_list(struct client *c, const char *path, const char *pattern, enum client_style style,
                 bool first_only, client_entry_fn entry, void *user, struct client_list_result *ret,
