@@ -225,7 +225,7 @@ void file_hear(struct cache_file *f, const struct file_attr *attr)
     f->attr = *attr;
     if (!attr->id)
         f->attr.id = kept.id;
-    if (!attr->links)
+    if (!attr->links && !attr->unlinked)
         f->attr.links = kept.links;
     f->heard = true;
 }

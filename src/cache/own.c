@@ -56,17 +56,17 @@ static bool is_undisturbed(const struct own *o)
     return true;
 }
 
-/* What was told of the names beneath a directory after the ticket was taken came by a path that led
- * there, or did so no more. */
-static void forget_beneath(struct cache *c, struct cache_file *dir, struct cache_ticket ticket)
+/* What was told of the names beneath a directory from `order` on is forgotten: it came by a path
+ * that led there, or did so no more. */
+static void forget_beneath(struct cache *c, struct cache_file *dir, uint64_t order)
 {
     struct cache_dir *d = dir->dir;
     struct hash_node *node = NULL;
-    if (!d || order_after(ticket.order, c->told))
+    if (!d || order_after(order, c->told))
         return;
     while ((node = hash_each(&d->names, node)))
-        forget_beneath(c, container_of(node, struct cache_name, by_fold)->file, ticket);
-    if (order_after(ticket.order, d->told))
+        forget_beneath(c, container_of(node, struct cache_name, by_fold)->file, order);
+    if (order_after(order, d->told))
         return;
     while ((node = hash_each(&d->names, node)))
         container_of(node, struct cache_name, by_fold)->confirmed = false;
@@ -79,7 +79,7 @@ static void doubt_name(const struct own *o, struct cache_name *n)
     n->confirmed = false;
     n->file->moved = o->order;
     attr_forget(o->c, n->file);
-    forget_beneath(o->c, n->file, (struct cache_ticket){.order = order_long_ago(o->c)});
+    forget_beneath(o->c, n->file, order_long_ago(o->c));
 }
 
 /* Which of two happened last to the name is not known: nothing is believed of it, nor of the file
@@ -200,9 +200,13 @@ static void lost_a_name(struct cache *c, struct cache_file *f, uint64_t order)
         return;
     }
     f->changed = order;
-    if (f->is_dir && f->dir)
-        drop_inside(c, f, MISS_CHANGED);
-    if (f->refs > 1 || !f->believed) /* who has it open still sees its last attributes */
+    forget_beneath(c, f, order_long_ago(c));
+    if (f->refs > 1 && f->attr.links == 1) { /* who has it open sees that */
+        f->attr.links = 0;
+        f->attr.unlinked = true;
+        return;
+    }
+    if (!f->believed)
         return;
     observe_invalidate(c->observe, OBSERVE_INFO, MISS_CHANGED, event_file(c, f, &p));
     info_drop(c, f, MISS_CHANGED);
@@ -432,7 +436,7 @@ static struct cache_name *move_name(const struct move *m, const struct file_attr
         n = name_bind(to->c, to->dir, to->name, to->len, attr, to->order);
     if (n) {
         take_names(&m->from, n, n->file);
-        forget_beneath(to->c, n->file, to->ticket);
+        forget_beneath(to->c, n->file, to->ticket.order);
         n->file->moved = to->order;
     }
     return n;
@@ -478,7 +482,7 @@ int cache_renamed(struct cache *c, struct cache_file *from_dir, const char *from
         doubt(&m.to);
         if (f) {
             attr_forget(c, f);
-            forget_beneath(c, f, (struct cache_ticket){.order = order_long_ago(c)});
+            forget_beneath(c, f, order_long_ago(c));
         }
     }
     end(&m.from);

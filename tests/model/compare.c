@@ -1,4 +1,5 @@
 /* Chance, the trace, and comparing what the cache says with what the oracle says. */
+#include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -58,8 +59,8 @@ void differ(const char *format, ...)
         s->file_info_cache_entries_max, s->file_not_found_cache, s->file_not_found_cache_lifetime,
         s->file_not_found_cache_entries_max, s->cache_memory_max, s->on_miss,
         s->info_answers_lookup);
-    printf("DIFFERENCE in life %u after call %" PRIu64 " (model %" PRIu64 " %" PRIu64 "): ", m.life,
-           m.op, m.count, m.seed);
+    printf("DIFFERENCE in life %u after call %" PRIu64 " (%s %" PRIu64 " %" PRIu64 "): ", m.life,
+           m.op, program_invocation_short_name, m.count, m.seed);
     va_start(args, format);
     vprintf(format, args);
     va_end(args);
