@@ -6,6 +6,7 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 /* ---- attributes ---- */
@@ -265,18 +266,51 @@ static void test_without_mapping_reserved_characters_are_refused(void **state)
 
 /* ---- links ---- */
 
-static void test_a_server_without_links_says_so_and_keeps_nothing(void **state)
+static void refused_links_leave_nothing(void)
 {
     char *target = NULL;
-    put_text("no link", "x");
     FAILS(-EOPNOTSUPP, client_symlink(client, "a link", "to/nowhere", false, NULL, &err));
     assert_false(exists("a link"));
     FAILS(-EOPNOTSUPP, client_symlink(client, "a link", "to/nowhere", true, NULL, &err));
     assert_false(exists("a link"));
-    FAILS(-EINVAL, client_read_link(client, "no link", &target, &err));
     FAILS(-ENOENT, client_read_link(client, "none", &target, &err));
-    FAILS(-ENOENT, client_symlink(client, "a link", "", false, NULL, &err));
     assert_null(target);
+}
+
+static void link_leads_to(const char *to)
+{
+    struct file_attr attr = {0};
+    char *target = NULL;
+    COSTS(2, client_symlink(client, "a link", to, false, &attr, &err));
+    assert_true(attr.attributes & FILE_ATTRIBUTE_REPARSE_POINT);
+    assert_int_equal(attr.id, attr_of("a link").id);
+    COSTS(1, client_read_link(client, "a link", &target, &err));
+    assert_string_equal(target, to);
+    free(target);
+    FAILS(-EEXIST, client_symlink(client, "a link", to, false, NULL, &err));
+    WORKS(client_remove(client, "a link", false, CLIENT_COMPOUND, &err));
+    FAILS(-ENOENT, client_stat(client, "a link", CLIENT_COMPOUND, &attr, NULL, &err));
+}
+
+/* Samba has links from 4.20 or so on. */
+static void test_links_lead_where_they_were_made_to_or_leave_nothing(void **state)
+{
+    static const char *const targets[] = {"a/deep/way/down.TXT", "../out", "/usr/bin/env",   ".",
+                                          "what?/a*b/c\\d. ",    "\u20ac", "/?\?/C:/Windows"};
+    char *target = NULL;
+    put_text("no link", "x");
+    FAILS(-EINVAL, client_read_link(client, "no link", &target, &err));
+    FAILS(-ENOENT, client_symlink(client, "a link", "", false, NULL, &err));
+    if (client_symlink(client, "a link", "x", false, NULL, &err) == -EOPNOTSUPP) {
+        refused_links_leave_nothing();
+        return;
+    }
+    WORKS(client_remove(client, "a link", false, CLIENT_COMPOUND, &err));
+    for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); i++)
+        link_leads_to(targets[i]);
+    /* Samba takes no directory for a link, and the one that was made for it goes again */
+    FAILS(-EACCES, client_symlink(client, "a link", "a/deep", true, NULL, &err));
+    assert_false(exists("a link"));
 }
 
 int main(void)
@@ -291,7 +325,7 @@ int main(void)
         cmocka_unit_test(test_an_open_renames_and_removes_its_file),
         cmocka_unit_test(test_reserved_characters_are_mapped_both_ways),
         cmocka_unit_test(test_without_mapping_reserved_characters_are_refused),
-        cmocka_unit_test(test_a_server_without_links_says_so_and_keeps_nothing),
+        cmocka_unit_test(test_links_lead_where_they_were_made_to_or_leave_nothing),
     };
     return cmocka_run_group_tests(tests, bed_set_up, bed_tear_down);
 }
