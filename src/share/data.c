@@ -141,6 +141,8 @@ int share_allocate(struct share *s, struct share_file *f, uint64_t end, bool gro
 {
     struct file_attr attr;
     int r = client_file_stat(f->open, &attr, err);
+    if (r == 0 && end > attr.allocated && end <= attr.size) /* SMB has no way to fill a hole */
+        r = error_set(err, -EOPNOTSUPP, 0, "room inside a sparse file cannot be asked for");
     if (r == 0 && end > attr.allocated)
         r = client_file_allocate(f->open, end, err);
     if (r == 0 && grow && end > attr.size)
@@ -263,6 +265,16 @@ static void lock_end(struct share *s, struct share_file *f, struct share_file *b
     share_finish_closes(s, &closed);
 }
 
+/* Whoever had the range before may have written, and told so by letting go of it: nothing of the
+ * file is believed from before the lock. */
+static void see_anew(struct share *s, struct share_file *f)
+{
+    pthread_mutex_lock(&s->lock);
+    opens_changed(s, f);
+    cache_changed(s->cache, f->file, MISS_CHANGED);
+    pthread_mutex_unlock(&s->lock);
+}
+
 int share_lock(struct share *s, struct share_file *f, const struct share_lock *lock, bool wait,
                bool (*gone)(void *user), void *user, struct error *err)
 {
@@ -272,6 +284,8 @@ int share_lock(struct share *s, struct share_file *f, const struct share_lock *l
     if (r < 0)
         return r;
     r = locks_set(locks, by->open, lock, wait, gone, user, err);
+    if (r == 0 && lock->type != SHARE_UNLOCK && s->options.byte_range_locks)
+        see_anew(s, f);
     lock_end(s, f, by);
     return r;
 }

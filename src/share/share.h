@@ -110,8 +110,8 @@ bool share_file_writes(const struct share_file *f); /* it was opened with SHARE_
 /* Nothing is held back, so there is nothing to report here: the CLOSE goes out and nobody waits. */
 void share_close(struct share *s, struct share_file *f);
 
-/* fallocate: room for [0, end); `grow` makes the file so long. Punching makes a hole, and leaves
- * the size. */
+/* fallocate: room for [0, end); `grow` makes the file so long. -EOPNOTSUPP where all of that is
+ * inside a file that has holes. Punching makes a hole, and leaves the size. */
 int share_allocate(struct share *s, struct share_file *f, uint64_t end, bool grow,
                    struct error *err);
 int share_punch_hole(struct share *s, struct share_file *f, uint64_t offset, uint64_t len,
@@ -168,7 +168,9 @@ struct share_lock {
 /*
  * POSIX locks (and flock as one whole range): owners of this mount are kept apart here, other
  * clients by the server, which holds what all owners here hold together. A change within an owner's
- * own ranges splits and merges as fcntl(2) says. -EAGAIN where somebody else has it. With `wait`
+ * own ranges splits and merges as fcntl(2) says. A lock that was taken is a promise to see what its
+ * last holder, of another client, has written: attributes and content from before it are dropped
+ * (not with `nobrl`). -EAGAIN where somebody else has it. With `wait`
  * tries again until it is free or `gone` says that nobody waits any more (-EINTR).
  */
 int share_lock(struct share *s, struct share_file *f, const struct share_lock *lock, bool wait,

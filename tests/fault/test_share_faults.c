@@ -268,6 +268,51 @@ static void files_without_an_id_are_files_of_their_own(void **state)
     }
 }
 
+/* ---- locks ---- */
+
+/* Of an open: content that came along with it, and the size that is believed. */
+static void shows(struct bed *b, struct share_file *f, struct share_node *n, const char *content)
+{
+    struct share_entry e;
+    char buf[64];
+    assert_int_equal(share_read(b->share, f, buf, sizeof buf, 0, NULL), strlen(content));
+    assert_memory_equal(buf, content, strlen(content));
+    assert_int_equal(share_getattr(b->share, n, &e, NULL), 0);
+    assert_int_equal(e.attr.size, strlen(content));
+}
+
+/* Another client writes while it has the lock, and lets go: whoever has it next sees that. */
+static void who_gets_a_lock_sees_what_was_written_before(void **state)
+{
+    const struct server_node before[] = {LINK(u"file", 2, "text")},
+                             after[] = {LINK(u"file", 2, "and more text")};
+    const enum share_lock_type types[] = {SHARE_LOCK_SHARED, SHARE_LOCK_EXCLUSIVE};
+    for (size_t i = 0; i < COUNT(types) * 2; i++) {
+        bool kept_here = i / COUNT(types); /* such locks are nobody else's business */
+        struct bed b =
+            start(kept_here ? "profile=larder,actimeo=60,nobrl" : "profile=larder,actimeo=60",
+                  before, COUNT(before));
+        struct share_node *n = found(&b, "file");
+        struct share_file *f;
+        assert_int_equal(share_open(b.share, n, SHARE_READ | SHARE_WANT_DATA, &f, NULL, NULL), 0);
+        shows(&b, f, n, "text");
+        play(&b, after, COUNT(after));
+        shows(&b, f, n, "text");
+        const struct share_lock lock = {.owner = 1, .type = types[i % COUNT(types)], .end = 9},
+                                unlock = {.owner = 1, .type = SHARE_UNLOCK, .end = 9};
+        assert_int_equal(share_lock(b.share, f, &lock, false, NULL, NULL, NULL), 0);
+        shows(&b, f, n, kept_here ? "text" : "and more text");
+        unsigned asked = server_count(b.server, SERVER_ANY);
+        share_lock(b.share, f, &unlock, false, NULL, NULL, NULL);
+        shows(&b, f, n, kept_here ? "text" : "and more text");
+        if (kept_here)
+            assert_int_equal(server_count(b.server, SERVER_ANY), asked);
+        share_close(b.share, f);
+        share_node_unref(b.share, n);
+        stop(&b);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -278,6 +323,7 @@ int main(void)
         cmocka_unit_test(a_file_whose_name_went_to_a_directory_is_stale),
         cmocka_unit_test(files_without_an_id_are_files_of_their_own),
         cmocka_unit_test(a_file_survives_the_directory_that_it_was_found_in),
+        cmocka_unit_test(who_gets_a_lock_sees_what_was_written_before),
     };
     return cmocka_run_group_tests_name("share faults", tests, NULL, NULL);
 }
