@@ -109,6 +109,14 @@ static void statuses_have_names_and_errnos(void **state)
     assert_int_equal(ntstatus_errno(STATUS_OBJECT_NAME_NOT_FOUND), -ENOENT);
     assert_int_equal(ntstatus_errno(STATUS_BUFFER_OVERFLOW), 0);
     assert_int_equal(ntstatus_errno(0xc0123456), -EIO);
+    assert_int_equal(ntstatus_errno(STATUS_DISK_FULL), -ENOSPC);
+    assert_int_equal(ntstatus_errno(STATUS_QUOTA_EXCEEDED), -EDQUOT);
+    assert_int_equal(ntstatus_errno(STATUS_MEDIA_WRITE_PROTECTED), -EROFS);
+    assert_int_equal(ntstatus_errno(STATUS_DIRECTORY_NOT_EMPTY), -ENOTEMPTY);
+    assert_int_equal(ntstatus_errno(STATUS_CANNOT_DELETE), -EACCES);
+    assert_int_equal(ntstatus_errno(STATUS_LOCK_NOT_GRANTED), -EAGAIN);
+    assert_int_equal(ntstatus_errno(STATUS_NOT_A_REPARSE_POINT), -EINVAL);
+    assert_int_equal(ntstatus_errno(STATUS_TOO_MANY_LINKS), -EMLINK);
 }
 
 static void an_error_is_one_line_and_keeps_its_status_behind_a_long_path(void **state)

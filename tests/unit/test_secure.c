@@ -192,6 +192,25 @@ static void test_another_key_does_not_verify(void **state)
     secure_signer_free(s);
 }
 
+static void test_a_message_in_two_places_is_signed_as_if_in_one(void **state)
+{
+    static const enum secure_algorithm all[] = {SECURE_HMAC_SHA256, SECURE_AES_CMAC};
+    uint8_t key[16] = {7}, whole[200], parts[200];
+    for (size_t i = 0; i < sizeof(whole); i++)
+        whole[i] = parts[i] = (uint8_t)(i * 31);
+    for (unsigned a = 0; a < 2; a++) {
+        struct secure_signer *s = signer(all[a], key);
+        assert_int_equal(secure_sign(s, whole, sizeof(whole)), 0);
+        for (size_t head = 64; head <= sizeof(parts); head++) {
+            memset(parts + 48, 0, 16);
+            assert_int_equal(secure_sign_parts(s, parts, head, parts + head, sizeof(parts) - head),
+                             0);
+            assert_memory_equal(parts, whole, sizeof(whole));
+        }
+        secure_signer_free(s);
+    }
+}
+
 static void test_less_than_a_header_is_refused(void **state)
 {
     uint8_t key[16] = {1}, message[63] = {0};
@@ -215,6 +234,7 @@ int main(void)
         cmocka_unit_test(test_hmac_sha256_agrees_with_another_implementation),
         cmocka_unit_test(test_every_bit_of_a_signed_message_counts),
         cmocka_unit_test(test_another_key_does_not_verify),
+        cmocka_unit_test(test_a_message_in_two_places_is_signed_as_if_in_one),
         cmocka_unit_test(test_less_than_a_header_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
