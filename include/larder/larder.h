@@ -95,7 +95,8 @@ int larder_stat(struct larder *l, const char *path, struct larder_stat *ret,
 int larder_list(struct larder *l, const char *path, struct larder_dir **ret,
                 struct larder_error *err);
 size_t larder_dir_count(const struct larder_dir *d);
-/* Entry i < count. The name is good until larder_dir_close; `ret` may be NULL. */
+/* Entry i < count. The name is good until larder_dir_close; `ret` may be NULL. Links by the option
+ * mfsymlinks are files of 1,067 bytes here: larder_stat tells. */
 const char *larder_dir_entry(struct larder_dir *d, size_t i, struct larder_stat *ret);
 struct larder_dir *larder_dir_close(struct larder_dir *d);
 

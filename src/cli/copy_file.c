@@ -236,6 +236,8 @@ static bool looks_the_same(const struct larder_stat *a, const struct larder_stat
            a->written.tv_nsec == b->written.tv_nsec;
 }
 
+/* A server may tell the time of the last write that it knew when the file was opened (Samba, of
+ * writes that did not come through it); a changed size it always tells. */
 static int check_source(struct transfer *t, struct larder_error *err)
 {
     struct larder_stat now;
@@ -300,12 +302,14 @@ static int copy_opened(struct transfer *t, struct larder_error *err)
     return r;
 }
 
-static bool up_to_date(const struct transfer *t)
+/* As far as is believed; the source is not opened for that. */
+static bool up_to_date(const struct copy *c, const struct place *from, const struct place *to)
 {
-    struct larder_stat there;
+    struct larder_stat source, target;
     struct larder_error ignored;
-    return t->c->o.update && place_stat(t->target, false, &there, &ignored) == 0 && !there.is_dir &&
-           !there.is_link && looks_the_same(&there, &t->like);
+    return c->o.update && place_stat(from, true, &source, &ignored) == 0 &&
+           place_stat(to, false, &target, &ignored) == 0 && !target.is_dir && !target.is_link &&
+           looks_the_same(&source, &target);
 }
 
 static void init(struct transfer *t, struct copy *c)
@@ -346,6 +350,11 @@ void copy_file(struct copy *c, const struct place *from, const struct place *to,
 {
     struct transfer t;
     struct larder_error err = {0};
+    if (up_to_date(c, from, to)) {
+        copy_count(c, &c->counts.skipped, 1);
+        copy_count(c, &c->counts.passed, *counted);
+        return;
+    }
     init(&t, c);
     t.source = from;
     t.target = to;
@@ -358,12 +367,6 @@ void copy_file(struct copy *c, const struct place *from, const struct place *to,
     }
     if (r == 0) {
         correct_total(&t);
-        if (up_to_date(&t)) {
-            copy_count(c, &c->counts.skipped, 1);
-            copy_count(c, &c->counts.passed, t.like.size);
-            done(&t);
-            return;
-        }
         r = copy_opened(&t, &err);
     }
     report(&t, r, &err);

@@ -145,7 +145,9 @@ struct entry {
 
 struct place_list {
     struct larder_dir *remote; /* NULL for one here */
-    int fd;                    /* the directory here, -1 for one on a share */
+    struct larder *l;
+    char *path; /* of the directory on a share */
+    int fd;     /* the directory here, -1 for one on a share */
     struct entry *entry;
     size_t count;
 };
@@ -161,8 +163,10 @@ static int fill_remote(struct place_list *list, const struct place *p, struct la
     if (r < 0)
         return r;
     size_t count = larder_dir_count(list->remote);
+    list->l = p->l;
+    list->path = strdup(p->path);
     list->entry = calloc(count ? count : 1, sizeof *list->entry);
-    if (!list->entry)
+    if (!list->entry || !list->path)
         return place_error(err, p->path, -ENOMEM);
     for (; list->count < count; list->count++)
         list->entry[list->count] =
@@ -239,13 +243,28 @@ const char *place_list_name(const struct place_list *list, size_t i)
     return list->entry[i].name;
 }
 
+/* With the option mfsymlinks a file of this size may be a link, which its look-up tells and a
+ * listing does not. Without it the look-up is answered from the listing. */
+#define MF_LINK_SIZE 1067
+
+static int look_closer(const struct place_list *list, size_t i, struct larder_stat *ret,
+                       struct larder_error *err)
+{
+    char *path;
+    if (asprintf(&path, "%s%s%s", list->path, *list->path ? "/" : "", list->entry[i].name) < 0)
+        return place_error(err, list->path, -ENOMEM);
+    int r = larder_stat(list->l, path, ret, err);
+    free(path);
+    return r;
+}
+
 int place_list_stat(struct place_list *list, size_t i, bool follow, struct larder_stat *ret,
                     struct larder_error *err)
 {
     struct stat st;
     if (list->remote) {
         larder_dir_entry(list->remote, list->entry[i].index, ret);
-        return 0;
+        return ret->is_dir || ret->size != MF_LINK_SIZE ? 0 : look_closer(list, i, ret, err);
     }
     if (fstatat(list->fd, list->entry[i].name, &st, follow ? 0 : AT_SYMLINK_NOFOLLOW) < 0)
         return place_error(err, list->entry[i].name, -errno);
@@ -264,6 +283,7 @@ struct place_list *place_list_close(struct place_list *list)
             free(list->entry[i].name);
     if (list->fd >= 0)
         close(list->fd);
+    free(list->path);
     free(list->entry);
     free(list);
     return NULL;

@@ -51,8 +51,7 @@ PUBLIC int larder_stat(struct larder *l, const char *path, struct larder_stat *r
     free(whole);
     if (r < 0)
         return lib_error(r, &e, err);
-    lib_stat(&entry.attr, entry.ino, ret);
-    share_node_unref(l->share, entry.node);
+    lib_take_entry(l, &entry, ret);
     return 0;
 }
 
@@ -116,8 +115,10 @@ PUBLIC struct larder_dir *larder_dir_close(struct larder_dir *d)
 
 void lib_take_entry(struct larder *l, struct share_entry *entry, struct larder_stat *ret)
 {
-    if (ret)
+    if (ret) {
         lib_stat(&entry->attr, entry->ino, ret);
+        ret->is_link = ret->is_link || entry->is_link; /* of mfsymlinks no attribute tells */
+    }
     if (entry->node)
         share_node_unref(l->share, entry->node);
 }
