@@ -53,7 +53,7 @@ void attr_to_stat(const struct attr_rules *rules, const struct file_attr *attr, 
     ret->st_mode = S_IFREG | rules->file_mode;
     if (attr->attributes & FILE_ATTRIBUTE_READONLY)
         ret->st_mode &= ~(mode_t)0222;
-    if (attr->links)
+    if (attr->links || attr->unlinked)
         ret->st_nlink = attr->links;
 }
 

@@ -134,20 +134,41 @@ static bool nobody_waits(void *user)
     return ends || call_interrupted(&c->m->calls, &c->call);
 }
 
+static void answer_success(void *user)
+{
+    fuse_reply_err(user, 0);
+}
+
+/* Who gets a lock sees what its last holder has written, maybe on another machine: the answer goes
+ * out when the kernel has given up its pages. */
+static void answer_locked(struct lock_call *c)
+{
+    bool keeps_pages = c->m->kernel_cache && c->lock.type != SHARE_UNLOCK;
+    if (!keeps_pages) {
+        answer_success(c->req);
+    } else if (!revoke_pages_first(&c->m->revoke, c->ino, answer_success, c->req)) {
+        give_back(c);
+        reply_error(c->req, -ENOLCK);
+    }
+}
+
 /* Tries, and with `wait` goes on trying. True: it is answered. */
 static bool set_lock(struct lock_call *c, bool wait, bool may_park)
 {
     call_begin(&c->m->calls, c->req, &c->call);
     int rc = share_lock(c->m->share, c->handle->file, &c->lock, wait, nobody_waits, c, NULL);
+    bool interrupted = call_interrupted(&c->m->calls, &c->call);
     bool there = call_end(&c->m->calls, &c->call);
     if (!there && rc == 0)
         give_back(c);
+    if (rc == -EINTR && !interrupted)
+        rc = -EIO; /* no signal came: the mount ends */
     if (there && rc == -EAGAIN && may_park)
         return false;
     if (there && rc < 0)
         reply_error(c->req, rc);
     else if (there)
-        fuse_reply_err(c->req, 0);
+        answer_locked(c);
     return true;
 }
 

@@ -62,6 +62,20 @@ static inline void *serve(void *user)
     return NULL;
 }
 
+/* fork() for a user of the mount. Without the daemon's descriptor: else the mount would live for as
+ * long as this child, and the child wait for the mount. */
+static inline pid_t fork_user(void)
+{
+    pid_t pid = fork();
+    for (int fd = 3; pid == 0 && fd < 256; fd++) {
+        char path[32], target[32] = "";
+        snprintf(path, sizeof(path), "/proc/self/fd/%d", fd);
+        if (readlink(path, target, sizeof(target) - 1) > 0 && strcmp(target, "/dev/fuse") == 0)
+            close(fd);
+    }
+    return pid;
+}
+
 static inline struct mounted *begin_with(uint64_t valid_ns, bool read_only, unsigned threads)
 {
     take_away_what_is_left();

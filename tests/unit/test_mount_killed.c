@@ -29,7 +29,7 @@ static _Noreturn void look_up(const struct mounted *m, unsigned alarm_us)
 
 static pid_t start_look_up(const struct mounted *m, unsigned alarm_us)
 {
-    pid_t pid = fork();
+    pid_t pid = fork_user();
     if (pid == 0)
         look_up(m, alarm_us);
     assert_true(pid > 0);
@@ -101,7 +101,7 @@ static void a_change_waits_for_one_whose_caller_was_killed(void **state)
     int fd = open(in(m, "hello"), O_RDWR);
     assert_true(fd >= 0);
     fake_share_slow(m->share, SILENT_MS / 2);
-    pid_t pid = fork();
+    pid_t pid = fork_user();
     if (pid == 0)
         _exit(pwrite(fd, "D", 1, 0) == 1 ? 0 : 1);
     usleep(200 * 1000);

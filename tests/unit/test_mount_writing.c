@@ -442,7 +442,7 @@ static int lock(int fd, int how, short type)
 /* Runs it in a child, which is another owner of locks; its exit code. */
 static int in_child(const struct mounted *m, int (*run)(const struct mounted *m))
 {
-    pid_t pid = fork();
+    pid_t pid = fork_user();
     if (pid == 0)
         _exit(run(m));
     int status;
@@ -523,7 +523,7 @@ static void waiting_locks_take_no_worker_away(void **state)
     int fd = open_in(m, "hello", O_RDWR);
     assert_int_equal(lock(fd, F_SETLK, F_WRLCK), 0);
     for (int i = 0; i < WAITING; i++) {
-        pids[i] = fork();
+        pids[i] = fork_user();
         if (pids[i] == 0) {
             int mine = open_in(m, "hello", O_RDWR);
             _exit(lock(mine, F_SETLKW, F_WRLCK) < 0 ? errno : 0);
@@ -549,7 +549,7 @@ static void a_mount_ends_while_somebody_waits_for_a_lock(void **state)
     struct mounted *m = begin(LONG_NS);
     int fd = open_in(m, "hello", O_RDWR);
     assert_int_equal(lock(fd, F_SETLK, F_WRLCK), 0);
-    pid_t pid = fork();
+    pid_t pid = fork_user();
     if (pid == 0) {
         int mine = open_in(m, "hello", O_RDWR);
         _exit(lock(mine, F_SETLKW, F_WRLCK) < 0 ? 1 : 0);
