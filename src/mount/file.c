@@ -59,7 +59,7 @@ static void settle_open(struct mount *m, struct node *node, struct fuse_file_inf
     if (!same)
         handles_changed(&m->handles, node->id, handle);
     if (nodes_data_changes(&m->nodes, node) != changes)
-        share_file_changed(handle->file);
+        share_file_changed(handle->file); /* nothing has been read ahead yet */
     fi->keep_cache = m->kernel_cache && same;
     if (m->kernel_cache && nodes_told_otherwise(&m->nodes, node, attr))
         fuse_lowlevel_notify_inval_inode(m->session, node->id, -1, 0);
@@ -98,6 +98,8 @@ void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
                             : (call_begin(&m->calls, req, &call), true))
         rc = open_file(m, node, fi, &file, &entry);
     bool there = call_end(&m->calls, &call);
+    if (rc == -ENOENT)
+        rc = -ESTALE; /* the name was believed: the kernel looks it up again, and may make it */
     if (rc == 0)
         rc = handle_new(&m->handles, ino, file, &handle);
     if (rc == 0)
@@ -196,7 +198,7 @@ void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse
     char *buf = malloc(size ? size : 1);
     int64_t n = -ENOMEM;
     if (buf)
-        n = share_read(m->share, handle->file, buf, size, (uint64_t)off, NULL);
+        n = ahead_read(&m->ahead, handle, buf, size, (uint64_t)off);
     bool there = call_end(&m->calls, &call);
     handle_unref(&m->handles, handle);
     if (there && n < 0) {

@@ -16,6 +16,8 @@ struct spelling {
     struct list link;         /* in `given` or `todo` */
     fuse_ino_t dir;           /* or, without a name, the file whose pages are meant */
     uint64_t until;
+    void (*then)(void *user); /* when it is forgotten; may be NULL */
+    void *user;
     size_t len;
     char name[];
 };
@@ -62,6 +64,14 @@ static void tell(const struct revoke *r, const struct spelling *s)
         fuse_lowlevel_notify_inval_inode(r->session, s->dir, 0, 0);
 }
 
+/* Takes it over. */
+static void told(struct spelling *s)
+{
+    if (s->then)
+        s->then(s->user);
+    free(s);
+}
+
 static void *run(void *user)
 {
     struct revoke *r = user;
@@ -76,7 +86,7 @@ static void *run(void *user)
         r->telling = true;
         pthread_mutex_unlock(&r->lock);
         tell(r, s);
-        free(s);
+        told(s);
         pthread_mutex_lock(&r->lock);
         r->telling = false;
         pthread_cond_broadcast(&r->changed);
@@ -97,13 +107,13 @@ int revoke_start(struct revoke *r, struct fuse_session *session)
     return rc;
 }
 
-static void free_all(struct list *spellings)
+static void drop_all(struct list *spellings)
 {
     struct list *item, *after;
     list_for_each_safe(item, after, spellings)
     {
         list_del(item);
-        free(container_of(item, struct spelling, link));
+        told(container_of(item, struct spelling, link));
     }
 }
 
@@ -125,8 +135,8 @@ void revoke_done(struct revoke *r, void (*abort)(void *user), void *user)
     if (r->started)
         pthread_join(r->thread, NULL);
     hash_done(&r->negatives);
-    free_all(&r->given);
-    free_all(&r->todo);
+    drop_all(&r->given);
+    drop_all(&r->todo);
     pthread_cond_destroy(&r->changed);
     pthread_mutex_destroy(&r->lock);
 }
@@ -228,4 +238,15 @@ void revoke_name(struct revoke *r, fuse_ino_t dir, const char *name)
 void revoke_pages(struct revoke *r, fuse_ino_t node)
 {
     add_todo(r, spelling_new(node, "", 0));
+}
+
+bool revoke_pages_first(struct revoke *r, fuse_ino_t node, void (*then)(void *user), void *user)
+{
+    struct spelling *s = spelling_new(node, "", 0);
+    if (!s)
+        return false;
+    s->then = then;
+    s->user = user;
+    add_todo(r, s);
+    return true;
 }

@@ -55,5 +55,9 @@ void revoke_appeared(struct revoke *r, fuse_ino_t dir, const char *name);
 void revoke_name(struct revoke *r, fuse_ino_t dir, const char *name);
 /* All pages and attributes of a file. */
 void revoke_pages(struct revoke *r, fuse_ino_t node);
+/* The same, and then calls `then` on the thread, or from revoke_done. False: no memory, nothing
+ * happens. For an answer that may only go out after it: the thread waits for pages that are being
+ * read and written, so a handler must not. */
+bool revoke_pages_first(struct revoke *r, fuse_ino_t node, void (*then)(void *user), void *user);
 
 #endif

@@ -1,7 +1,10 @@
 #!/usr/bin/python3
 """What changes on the server behind our back: an open shows the file as it is at that moment, whole and
 with its right length, also while older attributes are still believed; the rest is stale for no longer than
-the lifetime that was set."""
+the lifetime that was set. Whoever gets a lock sees the file as its last holder has left it, by opens from before, too; and
+a name that is believed and gone can be made."""
+import fcntl
+import mmap
 import os
 import time
 
@@ -13,6 +16,42 @@ PROFILES = ("larder", "23h2", "25h2", "off")
 def put(path, text):
     with open(path, "w") as f:
         f.write(text)
+
+
+def outcome(call):
+    try:
+        return call()
+    except OSError as e:
+        return type(e).__name__
+
+
+def locked(profile, path, here):
+    """Opens from before, pages that are mapped, a size that is believed; then a lock of either kind."""
+    kinds = {"fcntl, shared": lambda f: fcntl.lockf(f, fcntl.LOCK_SH, 1), "fcntl": lambda f: fcntl.lockf(f, fcntl.LOCK_EX, 1),
+             "flock, shared": lambda f: fcntl.flock(f, fcntl.LOCK_SH), "flock": lambda f: fcntl.flock(f, fcntl.LOCK_EX)}
+    for kind, lock in kinds.items():
+        put(path, "before " * 1000)
+        os.chmod(path, 0o666)
+        with open(here, "r+b", buffering=0) as f, mmap.mmap(f.fileno(), 7000) as m:
+            equal(f"{profile}, {kind}: read before", (f.read(), m[:7], os.fstat(f.fileno()).st_size), (b"before " * 1000, b"before ", 7000))
+            put(path, "AFTER! " * 2000)
+            lock(f)
+            f.seek(0)
+            equal(f"{profile}, {kind}: who gets the lock sees what was written", (f.read(), m[:7], os.fstat(f.fileno()).st_size),
+                  (b"AFTER! " * 2000, b"AFTER! ", 14000))
+
+
+def gone_or_made(profile, path, here):
+    calls = {"cannot be opened": (lambda p: open(p).read(), "FileNotFoundError"),
+             "can be made": (lambda p: os.close(os.open(p, os.O_RDWR | os.O_CREAT)), None)}
+    for what in calls:
+        put(f"{path} {what}", "there")
+    for what, (call, then) in calls.items():
+        name = f"{here} {what}"
+        equal(f"{profile}: a name that is there", os.stat(name).st_size, 5)
+        os.unlink(f"{path} {what}")
+        equal(f"{profile}: once it is gone it {what}", outcome(lambda: call(name)), then)
+        equal(f"{profile}: and that is so on the server", (os.path.exists(f"{path} {what}"), os.path.exists(name)), (then is None,) * 2)
 
 
 with Samba() as samba:
@@ -56,5 +95,8 @@ with Samba() as samba:
             check(f"{profile}: and not the one that is gone", os.path.basename(gone) not in os.listdir(f"{place}/top"))
             equal(f"{profile}: and sizes are right", os.stat(here(grows)).st_size, 6000)
         os.unlink(os.path.join(top, "new"))
+        for test, name in ((locked, "locked"), (gone_or_made, "gone-or-made")):
+            with mounted(samba, f"profile={profile}", "actimeo=60") as place:
+                test(profile, f"{top}/{profile}-{name}", f"{place}/top/{profile}-{name}")
 
 finish()
