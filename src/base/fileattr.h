@@ -22,6 +22,7 @@ struct file_attr {
     uint32_t attributes;  /* FILE_ATTRIBUTE_... */
     uint32_t reparse_tag; /* 0 unless FILE_ATTRIBUTE_REPARSE_POINT and the source tells it */
     uint32_t links;       /* number of hard links; 0: the source does not tell (a listing) */
+    bool unlinked;        /* it has lost its last name and lives on while it is open */
     uint64_t size;        /* bytes */
     uint64_t allocated;   /* bytes */
     uint64_t created;

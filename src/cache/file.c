@@ -225,8 +225,10 @@ void file_hear(struct cache_file *f, const struct file_attr *attr)
     f->attr = *attr;
     if (!attr->id)
         f->attr.id = kept.id;
-    if (!attr->links && !attr->unlinked)
+    if (!attr->links && !attr->unlinked) {
         f->attr.links = kept.links;
+        f->attr.unlinked = kept.unlinked;
+    }
     f->heard = true;
 }
 

@@ -278,9 +278,10 @@ static bool changes_anything(const struct share_change *c)
 }
 
 /* By an open that writes if there is one: it has the file also without a name, and a server that
- * sets the time of writing when such an open is closed leaves what was set by that very open. */
+ * sets the time of writing when such an open is closed leaves what was set by that very open. But
+ * truncate(2), which is not `by_open`, has to be allowed by what the file is now. */
 static int set_attributes(struct mount *m, struct node *node, const struct stat *attr, int to_set,
-                          struct share_entry *ret)
+                          bool by_open, struct share_entry *ret)
 {
     struct share_change change = {
         .set_size = to_set & FUSE_SET_ATTR_SIZE,
@@ -293,7 +294,8 @@ static int set_attributes(struct mount *m, struct node *node, const struct stat 
         return rc;
     if (!changes_anything(&change))
         return node_getattr(m, node, ret);
-    struct handle *handle = handles_find(&m->handles, node->id, true);
+    struct handle *handle =
+        change.set_size && !by_open ? NULL : handles_find(&m->handles, node->id, true);
     rc = share_change(m->share, node->share, handle ? handle->file : NULL, &change, ret, NULL);
     if (change.set_size)
         data_changed(m, node, handle);
@@ -315,7 +317,7 @@ void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
     struct call call;
     int rc = -EINTR;
     if (call_begin_change(&m->calls, req, &call))
-        rc = set_attributes(m, node, attr, to_set, &found);
+        rc = set_attributes(m, node, attr, to_set, fi != NULL, &found);
     bool there = call_end(&m->calls, &call);
     if (there && rc == 0)
         reply_attr(m, req, node, &found);

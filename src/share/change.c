@@ -120,6 +120,8 @@ int share_link(struct share *s, struct share_node *n, struct share_node *dir, co
         ret->valid_ns = 0;
     cache_own_attr(s->cache, n, NULL, cache_ask(s->cache, clock_now()), clock_now());
     pthread_mutex_unlock(&s->lock);
+    if (r == 0)
+        share_mark_link(s, n, ret);
     return r;
 }
 
@@ -141,19 +143,30 @@ static int hidden_path(const char *path, char **ret, struct error *err)
     return 0;
 }
 
+/* With the right to take READONLY away, which is in the way of removal; who does not have that may
+ * still remove what is not read-only. */
+static int open_to_remove(struct share *s, const char *path, struct client_file **ret,
+                          struct error *err)
+{
+    struct client_how how = {.access = ACCESS_DELETE | FILE_READ_ATTRIBUTES | FILE_WRITE_ATTRIBUTES,
+                             .share = FILE_SHARE_ALL,
+                             .disposition = FILE_OPEN,
+                             .options = FILE_NON_DIRECTORY_FILE | FILE_OPEN_REPARSE_POINT};
+    struct file_attr ignored;
+    int r = client_create(s->client, path, &how, ret, &ignored, NULL, err);
+    if (r != -EACCES)
+        return r;
+    how.access = ACCESS_DELETE;
+    return client_create(s->client, path, &how, ret, &ignored, NULL, err);
+}
+
 /* Takes the name away from the file, which stays. */
 static int hide(struct share *s, const char *path, struct hidden *ret, struct error *err)
 {
-    static const struct client_how how = {.access = ACCESS_DELETE,
-                                          .share = FILE_SHARE_ALL,
-                                          .disposition = FILE_OPEN,
-                                          .options =
-                                              FILE_NON_DIRECTORY_FILE | FILE_OPEN_REPARSE_POINT};
-    struct file_attr ignored;
     int r = hidden_path(path, &ret->path, err);
     if (r < 0)
         return r;
-    r = client_create(s->client, path, &how, &ret->open, &ignored, NULL, err);
+    r = open_to_remove(s, path, &ret->open, err);
     if (r < 0) {
         free(ret->path);
         return r;

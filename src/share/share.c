@@ -212,8 +212,10 @@ uint64_t share_own_attr(struct share *s, struct cache_file *f, struct file_attr 
     const struct file_attr *heard = cache_file_heard(f);
     if (heard && inout->id == 0)
         inout->id = heard->id;
-    if (heard && inout->links == 0)
+    if (heard && !inout->links && !inout->unlinked) {
         inout->links = heard->links;
+        inout->unlinked = heard->unlinked;
+    }
     if (heard && inout->reparse_tag == 0 && inout->attributes & FILE_ATTRIBUTE_REPARSE_POINT)
         inout->reparse_tag = heard->reparse_tag;
     return cache_own_attr(s->cache, f, inout, ticket, clock_now());
@@ -226,6 +228,11 @@ void share_entry_of(const struct cache_file *f, const struct file_attr *attr, ui
                                 .ino = cache_file_ino(f),
                                 .valid_ns = share_remaining(until, clock_now()),
                                 .exact = true};
+    const struct file_attr *heard = cache_file_heard(f);
+    if (heard && !attr->links && !attr->unlinked) { /* listings do not tell */
+        ret->attr.links = heard->links;
+        ret->attr.unlinked = heard->unlinked;
+    }
 }
 
 bool share_is_hidden(const char *name, size_t len)

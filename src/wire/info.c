@@ -54,7 +54,7 @@ void wire_all_information_encode(struct wr *w, const struct file_attr *a, const 
     wr_u64(w, a->allocated); /* StandardInformation: 2.4.47 */
     wr_u64(w, a->size);
     wr_u32(w, a->links);
-    wr_u8(w, 0); /* DeletePending */
+    wr_u8(w, a->unlinked); /* DeletePending */
     wr_u8(w, file_attr_is_dir(a));
     wr_u16(w, 0);                    /* Reserved */
     wr_u64(w, a->id);                /* InternalInformation: 2.4.27 */
@@ -77,14 +77,16 @@ int wire_all_information_decode(struct rd output, struct file_attr *ret)
     a.allocated = rd_u64(&output); /* StandardInformation */
     a.size = rd_u64(&output);
     a.links = rd_u32(&output);
-    rd_skip(&output, 1 + 1 + 2); /* DeletePending, Directory, Reserved */
-    a.id = rd_u64(&output);      /* InternalInformation */
-    rd_skip(&output, 4);         /* EaInformation */
-    rd_skip(&output, 4);         /* AccessInformation */
-    rd_skip(&output, 8);         /* PositionInformation */
-    rd_skip(&output, 4);         /* ModeInformation */
-    rd_skip(&output, 4);         /* AlignmentInformation */
-    rd_skip(&output, 4);         /* NameInformation: its length; the name may be cut short */
+    bool delete_pending = rd_u8(&output);
+    a.unlinked = delete_pending && a.links == 0;
+    rd_skip(&output, 1 + 2); /* Directory, Reserved */
+    a.id = rd_u64(&output);  /* InternalInformation */
+    rd_skip(&output, 4);     /* EaInformation */
+    rd_skip(&output, 4);     /* AccessInformation */
+    rd_skip(&output, 8);     /* PositionInformation */
+    rd_skip(&output, 4);     /* ModeInformation */
+    rd_skip(&output, 4);     /* AlignmentInformation */
+    rd_skip(&output, 4);     /* NameInformation: its length; the name may be cut short */
 
     if (!rd_ok(&output))
         return -EBADMSG;

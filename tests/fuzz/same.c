@@ -321,9 +321,9 @@ bool same_dirent(const struct wire_dirent *a, const struct wire_dirent *b)
 bool same_attr(const struct file_attr *a, const struct file_attr *b)
 {
     return a->id == b->id && a->attributes == b->attributes && a->reparse_tag == b->reparse_tag &&
-           a->links == b->links && a->size == b->size && a->allocated == b->allocated &&
-           a->created == b->created && a->accessed == b->accessed && a->written == b->written &&
-           a->changed == b->changed;
+           a->links == b->links && a->unlinked == b->unlinked && a->size == b->size &&
+           a->allocated == b->allocated && a->created == b->created && a->accessed == b->accessed &&
+           a->written == b->written && a->changed == b->changed;
 }
 
 bool same_fs_size(const struct wire_fs_size *a, const struct wire_fs_size *b)
