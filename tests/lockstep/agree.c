@@ -7,10 +7,21 @@
  *     the file stands there under a hidden name;
  *   - the mode of a directory is not changed: a share has none.
  *
+ * And some results are right on both sides although they differ:
+ *
+ *   - a server asked for room inside a file that has holes has no way to give it;
+ *   - a name that a file lost while it was open is counted as a link until it is closed, where the
+ *     file has other names;
+ *   - a time of access that is set alone may be lost with a write that was before it (Samba);
+ *   - a write changes the time of writing late, at the latest when the file is closed;
+ *   - a time that is set while the file is open stays until it is closed, whatever is written.
+ *
  * What is open where the local side tells, by /proc/self/fd: so no bookkeeping of our own can be
  * wrong.
  */
+#include <errno.h>
 #include <fcntl.h>
+#include <linux/falloc.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -61,9 +72,71 @@ static bool is_dir(const struct side *s, const struct op *op)
     return r == 0 && S_ISDIR(st.st_mode);
 }
 
+bool agree_on_results(const struct side *local, const struct op *op, const struct result *a,
+                      const struct result *b)
+{
+    struct stat st;
+    return op->kind == OP_FALLOCATE && !a->error && b->error == EOPNOTSUPP &&
+           !(op->flags & FALLOC_FL_PUNCH_HOLE) && fstat(local->slot[op->slot], &st) == 0 &&
+           op->at + op->len <= st.st_size;
+}
+
+bool agree_on_links(const struct side *local, const struct stat *a, const struct stat *b)
+{
+    char file[REAL_SIZE];
+    struct stat st;
+    for (int i = 0; i < SLOTS; i++) {
+        int fd = local->slot[i];
+        if (a->st_nlink > 0 && a->st_nlink < b->st_nlink && fd >= 0 && real_path(fd, file) &&
+            fstat(fd, &st) == 0 && st.st_ino == a->st_ino && strstr(file, " (deleted)"))
+            return true;
+    }
+    return false;
+}
+
+/* ---- times that stay ---- */
+
+bool agree_on_atime(const struct op *op)
+{
+    return op->atime != TIME_OMIT && op->mtime != TIME_OMIT;
+}
+
+static bool is_open(const struct side *s, ino_t ino)
+{
+    struct stat st;
+    for (int i = 0; i < SLOTS; i++)
+        if (s->slot[i] >= 0 && fstat(s->slot[i], &st) == 0 && st.st_ino == ino)
+            return true;
+    return false;
+}
+
+static void note_times(struct side *local, const struct op *op)
+{
+    struct stat st;
+    if (op->kind == OP_FUTIMENS ? fstat(local->slot[op->slot], &st) < 0
+                                : fstatat(local->top, op->path, &st, 0) < 0)
+        return;
+    if (is_open(local, st.st_ino) && local->sticky_count < STICKY_MAX)
+        local->sticky[local->sticky_count++] = st.st_ino;
+}
+
+bool agree_on_old_mtime(const struct side *local, const struct stat *st)
+{
+    for (size_t i = 0; i < local->sticky_count; i++)
+        if (local->sticky[i] == st->st_ino)
+            return true;
+    return is_open(local, st->st_ino);
+}
+
+/* ---- what is left out ---- */
+
 bool agree_not(struct side *local, const struct op *op)
 {
     switch (op->kind) {
+    case OP_UTIMENS:
+    case OP_FUTIMENS:
+        note_times(local, op);
+        return false;
     case OP_RMDIR:
         return anything_open_in(local, op->path);
     case OP_RENAME:

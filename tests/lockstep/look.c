@@ -18,6 +18,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lockstep/agree.h"
 #include "lockstep/look.h"
 
 static bool differ(struct difference *ret, const char *format, ...)
@@ -59,6 +60,8 @@ static bool differ_in_bytes(const uint8_t *a, const uint8_t *b, size_t len, int6
 bool look_result(struct side *a, struct side *b, const struct op *op, const struct result *ra,
                  const struct result *rb, struct difference *ret)
 {
+    if (agree_on_results(a, op, ra, rb))
+        return false;
     if (ra->error != rb->error)
         return differ_in_errors(ret, op_name(op->kind), ra->error, rb->error);
     if (ra->value != rb->value)
@@ -85,13 +88,13 @@ static bool differ_in_time(const char *which, const char *what, struct timespec 
                   a.tv_nsec / 100, (long long)b.tv_sec, b.tv_nsec / 100);
 }
 
-static bool differ_in_file(const char *what, const struct stat *a, const struct stat *b,
-                           struct difference *ret)
+static bool differ_in_file(const struct side *local, const char *what, const struct stat *a,
+                           const struct stat *b, struct difference *ret)
 {
     if (a->st_size != b->st_size)
         return differ(ret, "size of %s: %lld, %lld", what, (long long)a->st_size,
                       (long long)b->st_size);
-    if (a->st_nlink != b->st_nlink)
+    if (a->st_nlink != b->st_nlink && !agree_on_links(local, a, b))
         return differ(ret, "links of %s: %lu, %lu", what, (unsigned long)a->st_nlink,
                       (unsigned long)b->st_nlink);
     if (!(a->st_mode & 0222) != !(b->st_mode & 0222))
@@ -99,8 +102,17 @@ static bool differ_in_file(const char *what, const struct stat *a, const struct 
     return false;
 }
 
-static bool differ_in_stat(const char *what, int error_a, const struct stat *a, int error_b,
-                           const struct stat *b, struct difference *ret)
+static bool differ_in_mtime(const struct side *local, const char *what, const struct stat *a,
+                            const struct stat *b, struct difference *ret)
+{
+    if (!was_set(a->st_mtim) && agree_on_old_mtime(local, a))
+        return false;
+    return differ_in_time("mtime", what, a->st_mtim, b->st_mtim, ret);
+}
+
+static bool differ_in_stat(const struct side *local, const char *what, int error_a,
+                           const struct stat *a, int error_b, const struct stat *b,
+                           struct difference *ret)
 {
     if (error_a != error_b)
         return differ_in_errors(ret, what, error_a, error_b);
@@ -108,9 +120,9 @@ static bool differ_in_stat(const char *what, int error_a, const struct stat *a, 
         return false;
     if ((a->st_mode & S_IFMT) != (b->st_mode & S_IFMT))
         return differ(ret, "type of %s: 0%o, 0%o", what, a->st_mode & S_IFMT, b->st_mode & S_IFMT);
-    if (S_ISREG(a->st_mode) && differ_in_file(what, a, b, ret))
+    if (S_ISREG(a->st_mode) && differ_in_file(local, what, a, b, ret))
         return true;
-    return !S_ISLNK(a->st_mode) && differ_in_time("mtime", what, a->st_mtim, b->st_mtim, ret);
+    return !S_ISLNK(a->st_mode) && differ_in_mtime(local, what, a, b, ret);
 }
 
 static bool look_path(struct side *a, struct side *b, const char *path, int flags,
@@ -119,7 +131,7 @@ static bool look_path(struct side *a, struct side *b, const char *path, int flag
     struct stat st_a, st_b;
     int error_a = fstatat(a->top, path, &st_a, flags) < 0 ? errno : 0;
     int error_b = fstatat(b->top, path, &st_b, flags) < 0 ? errno : 0;
-    return differ_in_stat(path, error_a, &st_a, error_b, &st_b, ret);
+    return differ_in_stat(a, path, error_a, &st_a, error_b, &st_b, ret);
 }
 
 static bool look_slot(struct side *a, struct side *b, int slot, struct difference *ret)
@@ -131,7 +143,7 @@ static bool look_slot(struct side *a, struct side *b, int slot, struct differenc
     snprintf(what, sizeof(what), "the file in slot %d", slot);
     int error_a = fstat(a->slot[slot], &st_a) < 0 ? errno : 0;
     int error_b = fstat(b->slot[slot], &st_b) < 0 ? errno : 0;
-    return differ_in_stat(what, error_a, &st_a, error_b, &st_b, ret);
+    return differ_in_stat(a, what, error_a, &st_a, error_b, &st_b, ret);
 }
 
 /* Right after it was set. */
@@ -141,7 +153,7 @@ static bool look_atime(struct side *a, struct side *b, const struct op *op, stru
     bool slot = op->kind == OP_FUTIMENS;
     int ra = slot ? fstat(a->slot[op->slot], &st_a) : fstatat(a->top, op->path, &st_a, 0);
     int rb = slot ? fstat(b->slot[op->slot], &st_b) : fstatat(b->top, op->path, &st_b, 0);
-    if (ra < 0 || rb < 0 || op->atime == TIME_OMIT || S_ISDIR(st_a.st_mode))
+    if (ra < 0 || rb < 0 || !agree_on_atime(op) || S_ISDIR(st_a.st_mode))
         return false;
     return differ_in_time("atime", slot ? "the file in the slot" : op->path, st_a.st_atim,
                           st_b.st_atim, ret);

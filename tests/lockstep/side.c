@@ -20,9 +20,10 @@
 int side_init(struct side *s, const char *name, int top)
 {
     *s = (struct side){.name = name, .top = top, .buf = malloc(LENGTH_MAX)};
+    s->sticky = calloc(STICKY_MAX, sizeof(*s->sticky));
     for (int i = 0; i < SLOTS; i++)
         s->slot[i] = -1;
-    return s->buf ? 0 : -ENOMEM;
+    return s->buf && s->sticky ? 0 : -ENOMEM;
 }
 
 void side_done(struct side *s)
@@ -32,6 +33,7 @@ void side_done(struct side *s)
             close(s->slot[i]);
     close(s->top);
     free(s->buf);
+    free(s->sticky);
 }
 
 static struct result done(int64_t value)
