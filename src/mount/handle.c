@@ -9,9 +9,9 @@
 
 #define SETTLE_NS (10 * NS_PER_MS)
 
-void handles_init(struct handles *h, struct share *share)
+void handles_init(struct handles *h, struct share *share, struct ahead *ahead)
 {
-    *h = (struct handles){.share = share};
+    *h = (struct handles){.share = share, .ahead = ahead};
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
@@ -28,6 +28,7 @@ static void destroy(struct share *share, struct handle *handle)
         share_close(share, handle->file);
     if (handle->listing)
         share_listing_free(share, handle->listing);
+    ahead_window_free(handle->window);
     pthread_mutex_destroy(&handle->lock);
     free(handle->owners);
     free(handle);
@@ -54,6 +55,7 @@ int handle_new(struct handles *h, fuse_ino_t node, struct share_file *file, stru
     handle->refs = 1;
     handle->node = node;
     handle->file = file;
+    handle->window = file ? ahead_window_new(h->ahead) : NULL;
 
     pthread_mutex_lock(&h->lock);
     int rc = hash_add(&h->by_node, &handle->by_node, hash_u64(node));
@@ -67,6 +69,8 @@ int handle_new(struct handles *h, fuse_ino_t node, struct share_file *file, stru
     return 0;
 
 fail:
+    if (handle)
+        ahead_window_free(handle->window);
     free(handle);
     if (file)
         share_close(h->share, file);
@@ -135,8 +139,10 @@ void handles_changed(struct handles *h, fuse_ino_t node, const struct handle *bu
 {
     pthread_mutex_lock(&h->lock);
     for (struct handle *at = next_of(h, node, NULL); at; at = next_of(h, node, at))
-        if (at != but)
+        if (at != but) {
             share_file_changed(at->file);
+            ahead_window_drop(at->window);
+        }
     pthread_mutex_unlock(&h->lock);
 }
 

@@ -14,6 +14,7 @@
 #include <stdatomic.h>
 
 #include "base/hash.h"
+#include "mount/ahead.h"
 #include "mount/fuse.h"
 #include "share/share.h"
 
@@ -23,6 +24,7 @@ struct handle {
     fuse_ino_t node;          /* constant */
     struct share_file *file;  /* an open file; NULL in a directory's handle. Constant */
     atomic_bool wrote;        /* data was, or may have been, changed by it */
+    struct window *window;    /* what is read ahead of it; NULL: nothing ever. Constant */
     bool flushed;             /* a descriptor of it was closed; protected by handles->lock */
 
     pthread_mutex_t lock;          /* one reader of a directory stream at a time; a leaf else */
@@ -35,11 +37,12 @@ struct handles {
     pthread_mutex_t lock;  /* a leaf */
     pthread_cond_t closed; /* a file's handle was destroyed */
     struct share *share;   /* borrowed */
+    struct ahead *ahead;   /* borrowed */
     struct hash by_node;   /* protected by lock */
     size_t files;          /* handles of files; protected by lock */
 };
 
-void handles_init(struct handles *h, struct share *share);
+void handles_init(struct handles *h, struct share *share, struct ahead *ahead);
 void handles_done(struct handles *h); /* closes what is still open */
 
 /* Takes `file` over (NULL for a directory), also on failure. -ENOMEM. */

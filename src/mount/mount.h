@@ -16,14 +16,14 @@
  *
  * Threads of a mount: the loop's workers (up to max_threads), one for the control socket, timer and
  * stop, one that holds the watchdog process, one that tells the kernel what to forget (revoke.h),
- * and one for each program that waits for a lock (lock.h). Lock order: a directory handle's lock,
- * then share/'s locks; the node table's lock is a leaf, held across no call, the handle list's
- * across none that waits.
+ * one for each program that waits for a lock (lock.h), and a few that read ahead (ahead.h). Lock
+ * order: a directory handle's lock, then share/'s locks; the node table's lock is a leaf, held
+ * across no call, the handle list's across none that waits.
  *
  * Memory: each worker has a buffer of 1 MiB for what programs write, and takes another one for as
  * long as it answers a read, of the size that was asked for, at most 1 MiB. So 2 MiB a worker that
- * is busy with data, 128 MiB with max_threads 64; nothing per open file but the handle itself (and
- * what share/ keeps).
+ * is busy with data, 128 MiB with max_threads 64; and what is read ahead, 48 MiB at most (ahead.h).
+ * Nothing per open file but the handle itself (and what share/ keeps).
  */
 #ifndef LARDER_MOUNT_MOUNT_H
 #define LARDER_MOUNT_MOUNT_H

@@ -26,6 +26,7 @@
 #include <sys/uio.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/log.h"
 #include "mount/control.h"
 #include "mount/mount.h"
@@ -293,7 +294,9 @@ static struct mount *mount_new(struct share *share, const struct mount_options *
         error_set(err, -ENOMEM, 0, "out of memory");
         return NULL;
     }
-    handles_init(&m->handles, share);
+    ahead_init(&m->ahead, share, &m->handles,
+               share_get_options(share)->settings.file_info_cache_lifetime * NS_PER_SEC);
+    handles_init(&m->handles, share, &m->ahead);
     calls_init(&m->calls);
     revoke_init(&m->revoke);
     lock_waits_init(&m->lock_waits);
@@ -405,7 +408,9 @@ struct mount *mount_free(struct mount *m)
     if (m->session)
         fuse_session_destroy(m->session);
     calls_done(&m->calls);
+    ahead_stop(&m->ahead);
     handles_done(&m->handles);
+    ahead_done(&m->ahead);
     nodes_done(&m->nodes);
     pthread_mutex_destroy(&m->statfs_lock);
     pthread_mutex_destroy(&m->loop_lock);

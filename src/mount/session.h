@@ -7,6 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+#include "mount/ahead.h"
 #include "mount/attr.h"
 #include "mount/call.h"
 #include "mount/fuse.h"
@@ -67,6 +68,7 @@ struct mount {
     struct attr_rules rules;
     struct fuse_session *session;
     struct nodes nodes;
+    struct ahead ahead;
     struct handles handles;
     struct calls calls;
     struct revoke revoke;

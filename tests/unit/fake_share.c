@@ -8,6 +8,7 @@
 #include <strings.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "fake_inside.h"
 
 #define TIME 133500000000000000ull /* a FILETIME of 2024 */
@@ -68,6 +69,7 @@ struct share *fake_share_new(uint64_t valid_ns)
     s->valid_ns = valid_ns;
     s->options.settings.kernel_cache = valid_ns > 0;
     s->options.byte_range_locks = true;
+    s->options.settings.file_info_cache_lifetime = (uint32_t)(valid_ns / NS_PER_SEC);
     struct cache_file *root = add(s, NULL, "", FILE_ATTRIBUTE_DIRECTORY, "");
     struct cache_file *many = add(s, root, "many", FILE_ATTRIBUTE_DIRECTORY, "");
     add(s, root, "empty", FILE_ATTRIBUTE_DIRECTORY, "");

@@ -286,6 +286,38 @@ static void requests_are_as_large_as_they_can_be(void **state)
     finish(m);
 }
 
+/* O_DIRECT: each read(2) is one READ, as large as the kernel's own without root. */
+static void small_reads_in_order_are_read_ahead(void **state)
+{
+    struct mounted *m = begin(LONG_NS);
+    enum { SIZE = 12 << 20, STEP = 128 << 10 };
+    char *data = malloc(SIZE), *buf;
+    assert_int_equal(posix_memalign((void **)&buf, 4096, STEP), 0);
+    for (size_t i = 0; i < SIZE; i++)
+        data[i] = (char)(i * 13 + i / 4096);
+    int to = open_in(m, "big", O_WRONLY | O_CREAT);
+    assert_int_equal(write(to, data, SIZE), SIZE);
+    int fd = open_in(m, "big", O_RDONLY | O_DIRECT);
+    fake_share_counts(m->share);
+    for (size_t at = 0; at < SIZE; at += STEP) {
+        if (at == SIZE / 2) { /* what was read ahead of the reader is old now */
+            memset(data + at, 'n', 2 << 20);
+            assert_int_equal(pwrite(to, data + at, 2 << 20, (off_t)at), 2 << 20);
+        }
+        assert_int_equal(read(fd, buf, STEP), STEP);
+        assert_memory_equal(buf, data + at, STEP);
+    }
+    assert_int_equal(read(fd, buf, STEP), 0);
+    assert_true(fake_share_counts(m->share).reads <= 12 + 8 + 5 + 8 + 1); /* not 96 */
+    assert_int_equal(pread(fd, buf, STEP, 4096), STEP);                   /* somewhere else */
+    assert_memory_equal(buf, data + 4096, STEP);
+    close(fd);
+    close(to);
+    free(data);
+    free(buf);
+    finish(m);
+}
+
 static void a_write_that_fails_says_so(void **state)
 {
     struct mounted *m = begin(LONG_NS);
@@ -574,6 +606,7 @@ int main(void)
         cmocka_unit_test(attributes_are_set_and_shown),
         cmocka_unit_test(of_a_mode_only_the_w_bits_count),
         cmocka_unit_test(requests_are_as_large_as_they_can_be),
+        cmocka_unit_test(small_reads_in_order_are_read_ahead),
         cmocka_unit_test(a_write_that_fails_says_so),
         cmocka_unit_test(appends_go_to_the_end_that_the_server_has),
         cmocka_unit_test(a_file_is_truncated_by_its_open),
