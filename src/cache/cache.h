@@ -197,14 +197,14 @@ int cache_made(struct cache *c, struct cache_file *dir, const char *name, size_t
                const struct file_attr *attr, struct cache_file *linked, struct cache_ticket ticket,
                uint64_t now, struct cache_file **ret, uint64_t *ret_valid_until);
 /* `name` in `dir` was removed: a negative from now on. Its file is detached where this was its only
- * name, and keeps its last attributes for those who have it open; with another name left its
- * attributes (links) are dropped. */
+ * name, and keeps its last attributes (but links) for those who have it open; with another name
+ * left its attributes are dropped. */
 void cache_removed(struct cache *c, struct cache_file *dir, const char *name, size_t len,
                    struct cache_ticket ticket, uint64_t now);
 /* Both in one, and the object stays itself: everything believed beneath a directory stays. What
- * `to` led to is detached. `attr` (NULL: not told, and it is the file that was
- * believed to be there): the file's after the change. In one directory
- * with names that fold alike it is a change of spelling. -ENOMEM. */
+ * `to` led to is detached. `attr`: the file's after the change; NULL: not told, and it is the file
+ * that was believed to be there. In one directory with names that fold alike it is a change of
+ * spelling. -ENOMEM. */
 int cache_renamed(struct cache *c, struct cache_file *from_dir, const char *from, size_t from_len,
                   struct cache_file *to_dir, const char *to, size_t to_len,
                   const struct file_attr *attr, struct cache_ticket ticket, uint64_t now);

@@ -197,6 +197,7 @@ static void lost_a_name(struct cache *c, struct cache_file *f, uint64_t order)
     f->moved = order;
     if (!list_empty(&f->names)) {
         attr_forget(c, f);
+        f->attr.links = 0; /* listings do not tell it */
         return;
     }
     f->changed = order;
@@ -352,6 +353,8 @@ int cache_made(struct cache *c, struct cache_file *dir, const char *name, size_t
     uint64_t until = 0;
     if (n && o.undisturbed) {
         until = believe_there(&o, n, attr, now);
+        if (!attr)
+            f->attr.links = 0; /* one more than it was, of which listings do not tell */
         if (f->is_dir && !(attr->attributes & FILE_ATTRIBUTE_REPARSE_POINT))
             believe_empty(&o, f);
     } else {

@@ -261,11 +261,12 @@ static void events_are_json_lines_under_windows_names(void **state)
     observe_hit(o, OBSERVE_DIR, "lib/a.py");
     observe_miss(o, OBSERVE_INFO, MISS_TOO_LARGE, "lib/b.py");
     observe_invalidate(o, OBSERVE_NOTFOUND, MISS_BROKEN, NULL);
+    observe_patch(o, OBSERVE_DIR, "lib");
     observe_response(o, QUERY_DIRECTORY, (uint32_t)STATUS_NO_MORE_FILES, 73, 1500);
     observe_free(o);
 
     json_t *hit = line_of(path, 0), *miss = line_of(path, 1), *broken = line_of(path, 2),
-           *perf = line_of(path, 3);
+           *patch = line_of(path, 3), *perf = line_of(path, 4);
     assert_int_equal(json_integer_value(json_object_get(hit, "id")), 30508);
     assert_string_equal(text_of(hit, "name"), "SmbFetchDirCache");
     assert_string_equal(text_of(hit, "class"), "dir");
@@ -277,12 +278,15 @@ static void events_are_json_lines_under_windows_names(void **state)
     assert_string_equal(text_of(miss, "status"), "too-large");
     assert_string_equal(text_of(broken, "name"), "SmbInvalidateFNFCache");
     assert_true(json_is_null(json_object_get(broken, "path")));
+    assert_string_equal(text_of(patch, "name"), "SmbPatchDirCache");
+    assert_int_equal(json_integer_value(json_object_get(patch, "id")), 30592);
+    json_decref(patch);
     assert_int_equal(json_integer_value(json_object_get(perf, "id")), 32052);
     assert_string_equal(text_of(perf, "class"), "performance");
     assert_string_equal(text_of(perf, "command"), "QUERY_DIRECTORY");
     assert_string_equal(text_of(perf, "status"), "STATUS_NO_MORE_FILES");
     assert_true(json_real_value(json_object_get(perf, "duration_us")) == 1.5);
-    assert_null(line_of(path, 4));
+    assert_null(line_of(path, 5));
     json_decref(hit);
     json_decref(miss);
     json_decref(broken);
