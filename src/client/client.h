@@ -23,10 +23,25 @@ struct observe;
 struct client;      /* connection + session + tree */
 struct client_file; /* an open on the server */
 
-/* Called on the receive thread: O(1), must not block, must not call back into the client. */
+/* States of a lease (2.2.13.2.8), together. */
+enum { CLIENT_LEASE_READ = 1, CLIENT_LEASE_HANDLE = 2, CLIENT_LEASE_WRITE = 4 };
+
+struct client_lease; /* what the server promises about one file or directory */
+
+/* Called on the receive thread: O(1), must not block, must not call back into the client except for
+ * client_lease_acknowledge. */
 struct conn_events {
     void (*session_lost)(void *user,
                          const struct error *why); /* once, when the connection is gone */
+    /*
+     * The server promises no more than `state` from now on (which may have lost nothing: then
+     * something was lost on the way, and what was believed by this lease is to be dropped all the
+     * same). `owner` as client_lease_new got it. It is told first and acknowledged after: when this
+     * returns, nothing may be believed by what was lost. Returns true where the acknowledgement may
+     * go out at once; false: client_lease_acknowledge will be called once dirty data is written.
+     * Never called after client_lease_free has returned.
+     */
+    bool (*lease_broken)(void *user, void *owner, unsigned state);
     void *user;
 };
 
@@ -143,6 +158,85 @@ struct client_how {
 int client_create(struct client *c, const char *path, const struct client_how *how,
                   struct client_file **ret, struct file_attr *ret_attr, bool *ret_created,
                   struct error *err);
+
+/* ---- leases ---- */
+
+/*
+ * A lease belongs to a file, not to an open: all opens of it that name the lease share one key, and
+ * the state is what the last reply or break said. Random keys; on 2.1 version 1, files only; on 3.x
+ * version 2 with the parent's key where there is one (own changes beneath a directory then break no
+ * lease of that directory here: who changes something must patch its belief). NULL: out of memory.
+ *
+ * The key is known to the receive thread before the first CREATE that asks for it leaves, since a
+ * break may overtake its reply (P1); an open in whose flight a break came gets no more than both
+ * said. Epochs are 16-bit serial numbers; an equal one with a lower state counts. Unknown keys are
+ * ignored and counted. A break that wants an acknowledgement gets one from a credit of its own,
+ * which no other request takes, unless the last open is closed by then.
+ */
+struct client_lease *client_lease_new(struct client *c, bool is_dir, void *owner);
+/* No open may be left that names it, nor a CREATE under way. NULL allowed; returns NULL. */
+struct client_lease *client_lease_free(struct client_lease *l);
+/* What is promised now; 0 also after a lost connection. Any thread. */
+unsigned client_lease_state(const struct client_lease *l);
+/* The acknowledgement that lease_broken put off; sends what the break allows. */
+void client_lease_acknowledge(struct client_lease *l);
+/* Whether the server has leases for files, for directories. Constant. */
+bool client_leases_files(const struct client *c);
+bool client_leases_dirs(const struct client *c);
+
+/* The lease of a CREATE: in client_how, client_open_leased and client_list_leased. */
+struct client_lease_ask {
+    struct client_lease *lease;        /* NULL: none is asked for */
+    const struct client_lease *parent; /* of the directory it is in; NULL: none */
+    unsigned state;                    /* what to ask for */
+    unsigned ret_state;                /* what was granted by this CREATE */
+};
+
+/* client_open with a lease (CLIENT_COMPOUND). */
+int client_open_leased(struct client *c, const char *path, struct client_lease_ask *lease,
+                       void *buf, size_t len, struct client_file **ret, struct file_attr *ret_attr,
+                       size_t *ret_len, bool *ret_eof, struct error *err);
+/* client_list of all names with a lease (CLIENT_COMPOUND). *ret_dir: the open, kept for
+ * client_relist and the handle lease; NULL where HANDLE was not granted (it is closed then). */
+int client_list_leased(struct client *c, const char *path, struct client_lease_ask *lease,
+                       bool first_only, client_entry_fn entry, void *user,
+                       struct client_file **ret_dir, struct client_list_result *ret,
+                       struct error *err);
+/* Lists again by an open that was kept, from the beginning: 1 round trip for what fits into two
+ * buffers, no CREATE. The lease's state is not renewed by it. */
+int client_relist(struct client_file *dir, client_entry_fn entry, void *user,
+                  struct client_list_result *ret, struct error *err);
+
+/* ---- watches: CHANGE_NOTIFY ---- */
+
+struct client_watch;
+enum client_action {
+    CLIENT_ADDED = 1,
+    CLIENT_REMOVED,
+    CLIENT_MODIFIED,
+    CLIENT_RENAMED_FROM, /* the next one is CLIENT_RENAMED_TO */
+    CLIENT_RENAMED_TO,
+};
+/* `path` is relative to the watched directory, `/` between components; good during the call. */
+typedef void (*client_change_fn)(void *user, enum client_action action, const char *path);
+
+/* Opens the directory and arms a watch of it, or of the whole tree beneath; all names, attributes,
+ * sizes and times. Is armed when this returns, as far as a client can know: the request has left
+ * and no refusal came with its interim response. -EOPNOTSUPP where the server refuses. */
+int client_watch_new(struct client *c, const char *path, bool tree, struct client_watch **ret,
+                     struct error *err);
+/*
+ * Waits for the next changes, without a deadline; arms the watch again before it tells them, so
+ * that none is lost in between. `fn` for each in their order. *ret_overflow: the server lost count
+ * (NOTIFY_ENUM_DIR, or an empty answer): everything beneath may have changed. -ECANCELED after
+ * client_watch_stop; other errors: the watch is dead. One thread at a time.
+ */
+int client_watch_next(struct client_watch *w, client_change_fn fn, void *user, bool *ret_overflow,
+                      struct error *err);
+/* Any thread: client_watch_next returns soon, and for ever after. */
+void client_watch_stop(struct client_watch *w);
+/* Not while client_watch_next is being called. CANCELs, closes. NULL allowed; returns NULL. */
+struct client_watch *client_watch_free(struct client_watch *w);
 
 /* ---- data ---- */
 
