@@ -156,17 +156,14 @@ int share_listing_adopt(struct share *s, struct share_listing *l, size_t i, stru
 {
     size_t len;
     const struct file_attr *attr;
-    struct share_entry e = {.exact = true};
+    struct cache_file *file;
     uint64_t until;
     cache_listing_entry(l->list, i, &len, &attr);
     pthread_mutex_lock(&s->lock);
-    uint64_t now = clock_now();
-    int r = cache_adopt(s->cache, l->dir, l->list, i, now, &e.node, &until);
+    int r = cache_adopt(s->cache, l->dir, l->list, i, clock_now(), &file, &until);
     if (r == 0) {
-        e.attr = *attr;
-        e.ino = cache_file_ino(e.node);
-        e.valid_ns = share_remaining(until, now);
-        *ret = e;
+        share_entry_of(file, attr, until, ret);
+        ret->node = file;
     }
     pthread_mutex_unlock(&s->lock);
     if (r == 0)
