@@ -5,15 +5,17 @@
  *   - a directory is not renamed while anything beneath it is open: servers refuse that;
  *   - a directory in which an open file lost its name is not removed, nor replaced: on the server
  *     the file stands there under a hidden name;
- *   - the mode of a directory is not changed: a share has none.
+ *   - the mode of a directory is not changed: a share has none;
+ *   - times and mode of a file without a name are not changed by a descriptor that only reads.
  *
  * And some results are right on both sides although they differ:
  *
  *   - a server asked for room inside a file that has holes has no way to give it;
- *   - a name that a file lost while it was open is counted as a link until it is closed, where the
- *     file has other names;
+ *   - how many names a file with several of them has is not told by listings and by the replies to
+ *     changes, and a name that it lost while it was open counts until it is closed;
  *   - a time of access that is set alone may be lost with a write that was before it (Samba);
  *   - a write changes the time of writing late, at the latest when the file is closed;
+ *   - a size that is set to what it is already leaves the time of writing alone;
  *   - a time that is set while the file is open stays until it is closed, whatever is written.
  *
  * What is open where the local side tells, by /proc/self/fd: so no bookkeeping of our own can be
@@ -64,6 +66,14 @@ static bool anything_open_in(const struct side *s, const char *path)
     return false;
 }
 
+/* Without a name it is reached by the descriptor alone, and that one may only read. */
+static bool is_nameless_and_read(const struct side *s, int slot)
+{
+    char file[REAL_SIZE];
+    return (fcntl(s->slot[slot], F_GETFL) & O_ACCMODE) == O_RDONLY &&
+           real_path(s->slot[slot], file) && strstr(file, " (deleted)");
+}
+
 static bool is_dir(const struct side *s, const struct op *op)
 {
     struct stat st;
@@ -81,17 +91,9 @@ bool agree_on_results(const struct side *local, const struct op *op, const struc
            op->at + op->len <= st.st_size;
 }
 
-bool agree_on_links(const struct side *local, const struct stat *a, const struct stat *b)
+bool agree_on_links(const struct stat *a, const struct stat *b)
 {
-    char file[REAL_SIZE];
-    struct stat st;
-    for (int i = 0; i < SLOTS; i++) {
-        int fd = local->slot[i];
-        if (a->st_nlink > 0 && a->st_nlink < b->st_nlink && fd >= 0 && real_path(fd, file) &&
-            fstat(fd, &st) == 0 && st.st_ino == a->st_ino && strstr(file, " (deleted)"))
-            return true;
-    }
-    return false;
+    return a->st_nlink > 0 && (a->st_nlink > 1 || b->st_nlink > 1);
 }
 
 /* ---- times that stay ---- */
@@ -110,14 +112,31 @@ static bool is_open(const struct side *s, ino_t ino)
     return false;
 }
 
+/* Its mtime may stay, whatever is done to it. */
+static void note(struct side *local, ino_t ino)
+{
+    if (local->sticky_count < STICKY_MAX)
+        local->sticky[local->sticky_count++] = ino;
+}
+
+/* A size that is set to what it is changes nothing on a server. */
+static void note_same_size(struct side *local, const struct op *op, int64_t size)
+{
+    struct stat st;
+    int r = op->kind == OP_FTRUNCATE ? fstat(local->slot[op->slot], &st)
+                                     : fstatat(local->top, op->path, &st, 0);
+    if (r == 0 && st.st_size == size)
+        note(local, st.st_ino);
+}
+
 static void note_times(struct side *local, const struct op *op)
 {
     struct stat st;
     if (op->kind == OP_FUTIMENS ? fstat(local->slot[op->slot], &st) < 0
                                 : fstatat(local->top, op->path, &st, 0) < 0)
         return;
-    if (is_open(local, st.st_ino) && local->sticky_count < STICKY_MAX)
-        local->sticky[local->sticky_count++] = st.st_ino;
+    if (is_open(local, st.st_ino))
+        note(local, st.st_ino);
 }
 
 bool agree_on_old_mtime(const struct side *local, const struct stat *st)
@@ -133,17 +152,29 @@ bool agree_on_old_mtime(const struct side *local, const struct stat *st)
 bool agree_not(struct side *local, const struct op *op)
 {
     switch (op->kind) {
+    case OP_OPEN:
+    case OP_PUT:
+        if (op->kind == OP_PUT || op->flags & O_TRUNC)
+            note_same_size(local, op, 0);
+        return false;
+    case OP_TRUNCATE:
+    case OP_FTRUNCATE:
+        note_same_size(local, op, op->at);
+        return false;
     case OP_UTIMENS:
-    case OP_FUTIMENS:
         note_times(local, op);
         return false;
+    case OP_FUTIMENS:
+        note_times(local, op);
+        return is_nameless_and_read(local, op->slot);
     case OP_RMDIR:
         return anything_open_in(local, op->path);
     case OP_RENAME:
         return anything_open_in(local, op->path) || anything_open_in(local, op->to);
     case OP_CHMOD:
-    case OP_FCHMOD:
         return is_dir(local, op);
+    case OP_FCHMOD:
+        return is_dir(local, op) || is_nameless_and_read(local, op->slot);
     default:
         return false;
     }

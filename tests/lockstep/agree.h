@@ -12,8 +12,8 @@ bool agree_not(struct side *local, const struct op *op);
 /* Whether both results are right, although they differ. */
 bool agree_on_results(const struct side *local, const struct op *op, const struct result *a,
                       const struct result *b);
-/* Whether the server may count a name that has gone. */
-bool agree_on_links(const struct side *local, const struct stat *a, const struct stat *b);
+/* Whether the number of names may be an old one. */
+bool agree_on_links(const struct stat *a, const struct stat *b);
 /* Whether the time of access that was just set is to be seen. */
 bool agree_on_atime(const struct op *op);
 /* Whether a write may have left the file's mtime alone on the server. */

@@ -171,9 +171,9 @@ static int tell(struct plan *p, struct op *ops, long at, struct difference *d)
     if (left)
         printf("# %zu operations; then: %s\n", left, d->text);
     else
-        printf("# %zu operations, as they were%s\n", count,
-               p->shrink ? "; it did not happen again" : "");
-    print_ops(ops, left ? left : count);
+        printf("# not made shorter than %zu operations%s\n", count,
+               p->shrink ? ": it did not happen again" : "");
+    print_ops(ops, left);
     return 1;
 }
 

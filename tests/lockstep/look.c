@@ -88,13 +88,13 @@ static bool differ_in_time(const char *which, const char *what, struct timespec 
                   a.tv_nsec / 100, (long long)b.tv_sec, b.tv_nsec / 100);
 }
 
-static bool differ_in_file(const struct side *local, const char *what, const struct stat *a,
-                           const struct stat *b, struct difference *ret)
+static bool differ_in_file(const char *what, const struct stat *a, const struct stat *b,
+                           struct difference *ret)
 {
     if (a->st_size != b->st_size)
         return differ(ret, "size of %s: %lld, %lld", what, (long long)a->st_size,
                       (long long)b->st_size);
-    if (a->st_nlink != b->st_nlink && !agree_on_links(local, a, b))
+    if (a->st_nlink != b->st_nlink && !agree_on_links(a, b))
         return differ(ret, "links of %s: %lu, %lu", what, (unsigned long)a->st_nlink,
                       (unsigned long)b->st_nlink);
     if (!(a->st_mode & 0222) != !(b->st_mode & 0222))
@@ -120,7 +120,7 @@ static bool differ_in_stat(const struct side *local, const char *what, int error
         return false;
     if ((a->st_mode & S_IFMT) != (b->st_mode & S_IFMT))
         return differ(ret, "type of %s: 0%o, 0%o", what, a->st_mode & S_IFMT, b->st_mode & S_IFMT);
-    if (S_ISREG(a->st_mode) && differ_in_file(local, what, a, b, ret))
+    if (S_ISREG(a->st_mode) && differ_in_file(what, a, b, ret))
         return true;
     return !S_ISLNK(a->st_mode) && differ_in_mtime(local, what, a, b, ret);
 }
