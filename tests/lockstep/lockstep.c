@@ -31,7 +31,7 @@ static const char help[] =
     "  --shrink=SECONDS    time for making a difference short (60; 0: not)\n"
     "  --fault=NAME        wrong on purpose: lost-write, kept-name, short-file, old-time\n";
 
-enum { SESSION = 1000 };
+enum { SESSION = 1000, SHOWN = 100 };
 
 struct plan {
     struct bench bench;
@@ -170,10 +170,12 @@ static int tell(struct plan *p, struct op *ops, long at, struct difference *d)
         left = shrink_ops(&p->bench, ops, count, p->shrink, d);
     if (left)
         printf("# %zu operations; then: %s\n", left, d->text);
+    else if (p->shrink)
+        puts("# it did not happen again when it was run again");
+    if (left > SHOWN)
+        printf("# too many to be shown: more seconds make them fewer\n");
     else
-        printf("# not made shorter than %zu operations%s\n", count,
-               p->shrink ? ": it did not happen again" : "");
-    print_ops(ops, left);
+        print_ops(ops, left);
     return 1;
 }
 
