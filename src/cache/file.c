@@ -206,6 +206,18 @@ static uint64_t path_ino(const struct cache_file *dir, const char *name, size_t 
     return hash | 1ull << 63;
 }
 
+/* Servers give the id of a file that is no more to a new one, often at once. */
+static void release_id(struct cache *c, const struct file_attr *attr)
+{
+    struct cache_file *old = attr->id ? find_by_id(c, attr->id) : NULL;
+    if (!old || !old->shared || !list_empty(&old->names) ||
+        (old->is_dir == file_attr_is_dir(attr) && old->attr.created == attr->created))
+        return;
+    hash_del(&c->by_id, &old->by_id);
+    old->shared = false;
+    old->ino = hash_u64(old->serial) | 1ull << 63; /* whoever still has it open */
+}
+
 void file_identify(struct cache *c, struct cache_file *f, struct cache_file *dir, const char *name,
                    size_t len, const struct file_attr *attr)
 {
@@ -213,6 +225,7 @@ void file_identify(struct cache *c, struct cache_file *f, struct cache_file *dir
     f->is_dir = file_attr_is_dir(attr);
     f->attr = *attr;
     f->ino = attr->id;
+    release_id(c, attr);
     if (!attr->id || find_by_id(c, attr->id))
         f->ino = path_ino(dir, name, len);
     else if (hash_add(&c->by_id, &f->by_id, id_key(attr->id)) == 0)

@@ -239,10 +239,28 @@ static int owner_of(const struct oracle *o, uint64_t id)
     return -1;
 }
 
+static bool has_names(const struct oracle *o, int file)
+{
+    for (int i = 0; i < o->names; i++)
+        if (o->name[i].file == file)
+            return true;
+    return false;
+}
+
+static bool is_alike(const struct oracle_file *f, const struct file_attr *attr)
+{
+    return f->is_dir == file_attr_is_dir(attr) && f->attr.created == attr->created;
+}
+
 void oracle_identify(struct oracle *o, int file, const struct file_attr *attr)
 {
     struct oracle_file *f = &o->file[file];
-    f->own_ino = !attr->id || owner_of(o, attr->id) >= 0;
+    int owner = attr->id ? owner_of(o, attr->id) : -1;
+    if (owner >= 0 && !has_names(o, owner) && !is_alike(&o->file[owner], attr)) {
+        o->file[owner].own_ino = true; /* it is no more: the id is another's now */
+        owner = -1;
+    }
+    f->own_ino = !attr->id || owner >= 0;
     f->identified = true;
     f->attr = *attr;
 }
