@@ -1,9 +1,11 @@
 #!/bin/bash
-# soak.sh BUILD: the long forms. `make soak` calls it; about an hour and a quarter.
+# soak.sh BUILD: the long forms. `make soak` calls it; about two hours.
 #
 #   model     SOAK_MODELS (20) runs of a million operations, each with another seed
 #   fuzz      each decoder for SOAK_SECONDS (600)
 #   faults    hang-ups at every byte, ten times over
+#   work      people's work on a mount at full size, over each kind of connection and on the newer
+#             Samba; under ASan and UBSan at full size once, and over each kind in small
 set -u
 build=${1:?usage: soak.sh BUILD}
 here=$(cd "$(dirname "$0")/.." && pwd)
@@ -14,5 +16,20 @@ for seed in $(seq "${SOAK_MODELS:-20}"); do
 done
 FUZZ_BUILD="$build-fuzz" "$here/tests/fuzz/run.sh" "${SOAK_SECONDS:-600}" || failed=$((failed + 1))
 meson test -C "$build" --repeat 10 client_faults || failed=$((failed + 1))
+
+# A skip (77) is no failure: work.py has said what it lacks.
+work() {
+    "$here/tests/interop/work.py" "$@" || [ $? = 77 ] || failed=$((failed + 1))
+}
+every=plain,signed,unsigned,2.1,3.0,3.1.1
+sanitized=$build-asan
+[ -f "$sanitized/build.ninja" ] ||
+    meson setup "$sanitized" "$here" -Db_sanitize=address,undefined -Db_lundef=false >/dev/null
+ninja -C "$sanitized" >/dev/null || failed=$((failed + 1))
+work "$build/src/cli/larder" --full --as $every
+work "$build/src/cli/larder" --full --as plain,signed --newer "$build/newer-samba"
+work "$sanitized/src/cli/larder" --full
+work "$sanitized/src/cli/larder" --as $every
+work "$sanitized/src/cli/larder" --as plain,signed --newer "$build/newer-samba"
 echo "soak: $failed failed"
 [ "$failed" = 0 ]

