@@ -2,7 +2,8 @@
  * Where the operation would mean another thing to a server than to a local file system, it is left
  * out on both sides. docs/posix.md has the reasons, and differences.py shows each for itself:
  *
- *   - a directory is not renamed while anything beneath it is open: servers refuse that;
+ *   - a directory is not renamed while anything beneath it is open, by whatever name of it: servers
+ *     refuse that;
  *   - a directory in which an open file lost its name is not removed, nor replaced: on the server
  *     the file stands there under a hidden name;
  *   - the mode of a directory is not changed: a share has none;
@@ -15,7 +16,8 @@
  *     changes, and a name that it lost while it was open counts until it is closed;
  *   - a time of access that is set alone may be lost with a write that was before it (Samba);
  *   - a write changes the time of writing late, at the latest when the file is closed;
- *   - a size that is set to what it is already leaves the time of writing alone;
+ *   - a size that is set to what it is already, and room that is given or taken, leave the time of
+ *     writing alone;
  *   - a time that is set while the file is open stays until it is closed, whatever is written.
  *
  * What is open where the local side tells, by /proc/self/fd: so no bookkeeping of our own can be
@@ -82,6 +84,18 @@ static bool is_dir(const struct side *s, const struct op *op)
     return r == 0 && S_ISDIR(st.st_mode);
 }
 
+/* One of an open file's names may be the one by which the server knows it, wherever it stands. */
+static bool any_open_has_links(const struct side *s, const char *path)
+{
+    struct stat st;
+    if (fstatat(s->top, path, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode))
+        return false;
+    for (int i = 0; i < SLOTS; i++)
+        if (s->slot[i] >= 0 && fstat(s->slot[i], &st) == 0 && st.st_nlink > 1)
+            return true;
+    return false;
+}
+
 bool agree_on_results(const struct side *local, const struct op *op, const struct result *a,
                       const struct result *b)
 {
@@ -117,6 +131,13 @@ static void note(struct side *local, ino_t ino)
 {
     if (local->sticky_count < STICKY_MAX)
         local->sticky[local->sticky_count++] = ino;
+}
+
+static void note_slot(struct side *local, int slot)
+{
+    struct stat st;
+    if (fstat(local->slot[slot], &st) == 0)
+        note(local, st.st_ino);
 }
 
 /* A size that is set to what it is changes nothing on a server. */
@@ -157,6 +178,9 @@ bool agree_not(struct side *local, const struct op *op)
         if (op->kind == OP_PUT || op->flags & O_TRUNC)
             note_same_size(local, op, 0);
         return false;
+    case OP_FALLOCATE:
+        note_slot(local, op->slot);
+        return false;
     case OP_TRUNCATE:
     case OP_FTRUNCATE:
         note_same_size(local, op, op->at);
@@ -170,7 +194,8 @@ bool agree_not(struct side *local, const struct op *op)
     case OP_RMDIR:
         return anything_open_in(local, op->path);
     case OP_RENAME:
-        return anything_open_in(local, op->path) || anything_open_in(local, op->to);
+        return anything_open_in(local, op->path) || anything_open_in(local, op->to) ||
+               any_open_has_links(local, op->path);
     case OP_CHMOD:
         return is_dir(local, op);
     case OP_FCHMOD:

@@ -1,9 +1,8 @@
 /*
  * Delta reduction: a list of operations that shows a difference, made short. Parts of the list are
  * left out, first halves, then ever smaller ones, down to single operations; what still differs is
- * kept. Any difference counts, not only the one that was found: the shortest list is the best to
- * understand, and the list is run again after a repair. At the end the comparisons that the last
- * operation does not need are left out too.
+ * kept: a difference of the same kind, since another one may be of other reasons, even right ones.
+ * At the end the comparisons that the last operation does not need are left out too.
  */
 #include <stdlib.h>
 #include <string.h>
@@ -24,12 +23,19 @@ static bool in_time(const struct shrinking *s)
     return time(NULL) < s->end;
 }
 
+/* The first word says what differs. */
+static bool is_alike(const struct difference *a, const struct difference *b)
+{
+    size_t len = strcspn(a->text, " ");
+    return strncmp(a->text, b->text, len + 1) == 0;
+}
+
 /* Keeps `tried` if it differs. */
 static bool try(struct shrinking *s, size_t count)
 {
     struct difference d;
     long at = count ? run_ops(s->bench, s->tried, count, &d) : RUN_SAME;
-    if (at < 0)
+    if (at < 0 || !is_alike(&d, s->difference))
         return false;
     s->count = (size_t)at + 1;
     memcpy(s->ops, s->tried, s->count * sizeof(*s->ops));
