@@ -9,6 +9,7 @@
 #include <errno.h>
 #include <malloc.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +18,7 @@
 #include "cli/cli.h"
 #include "cli/copy_internal.h"
 
-static volatile sig_atomic_t signalled;
+static atomic_int signalled; /* set by the handler, on whichever thread it runs */
 
 static void note_signal(int signal)
 {

@@ -73,10 +73,11 @@ static void draw(struct progress *p)
 {
     struct progress_state s;
     char done[PROGRESS_BYTES], total[PROGRESS_BYTES], rate[PROGRESS_BYTES], left[32], text[256];
-    struct winsize size = {.ws_col = 80};
+    struct winsize size;
     p->state(p->user, &s);
     measure(p, s.bytes);
-    ioctl(STDERR_FILENO, TIOCGWINSZ, &size);
+    if (ioctl(STDERR_FILENO, TIOCGWINSZ, &size) < 0 || size.ws_col == 0)
+        size.ws_col = 80; /* a terminal that does not know */
     double percent = s.total ? 100.0 * (double)s.bytes / (double)s.total : 0;
     int n = snprintf(text, sizeof text, "%3.0f %%%s  %s of %s  %s/s%s", percent,
                      s.total_final ? "" : "+", progress_bytes(done, (double)s.bytes),

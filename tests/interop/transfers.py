@@ -5,6 +5,8 @@ import filecmp
 import hashlib
 import json
 import os
+import pty
+import re
 import shutil
 import signal
 import subprocess
@@ -293,6 +295,35 @@ def no_room(samba, work):
             subprocess.run(["umount", full.share], check=True)
 
 
+def on_a_terminal(samba, work):
+    """What get shows while it stands still half way, and at the end; with -q nothing."""
+    write(f"{samba.share}/shown", os.urandom(64 * MIB))
+    own(samba)
+    for flags in ((), ("-q",)):
+        relay = Relay(samba, hold_at=40 * MIB)
+        child, terminal = pty.fork()
+        if child == 0:
+            os.environ["LARDER_PASSWORD"] = PASSWORD
+            os.execv(LARDER, [LARDER, "get", *flags, "-o", USER, f"{relay.target}/shown", f"{work}/shown"])
+        relay.held.wait(60)
+        threading.Timer(2, relay.release).start()
+        shown = b""
+        try:
+            while data := os.read(terminal, 4096):
+                shown += data
+        except OSError:  # the other end is closed
+            pass
+        name = "progress" + (" with -q" if flags else "")
+        equal(f"{name}: done", os.waitpid(child, 0)[1], 0)
+        text = shown.decode()
+        if flags:
+            equal(f"{name}: nothing is shown", text, "")
+        else:
+            check(f"{name}: share, bytes, rate and the name", re.search(r"\r *[1-9]\d* %  [\d.]+ MiB of 64.0 MiB  \d.*/s.*shown", text), text)
+            check(f"{name}: the line goes, a sum stays", re.search(r"\r\x1b\[K1 files, 64.0 MiB in [\d.]+ s, .*/s\r\n$", text), text)
+        relay.cut()
+
+
 def links(samba, work):
     top = f"{work}/linked"
     write(f"{top}/file", b"content")
@@ -342,7 +373,8 @@ def refusals(samba, work):
 
 with Samba() as samba, tempfile.TemporaryDirectory() as work:
     samba.start()
-    for scene in (there_and_back, single_files, requests, many_small, cut_off, changing_sources, no_room, links, refusals):
+    for scene in (there_and_back, single_files, requests, many_small, cut_off, changing_sources, no_room,
+                  on_a_terminal, links, refusals):
         scene(samba, work)
 
 with Samba("share:read only=yes") as samba, Samba() as other, tempfile.TemporaryDirectory() as work:
