@@ -2,10 +2,10 @@
  * NEGOTIATE: 2.2.3, 2.2.4, 3.2.4.2.2, 3.2.5.2.
  *
  * All dialects between the caller's bounds are offered. With 3.1.1 among them go the contexts:
- * SHA-512 for the pre-authentication hash, and AES-CMAC before HMAC-SHA256 for signing. No cipher
- * is offered, since messages are not sealed here: a server that insists on it says so
- * (ACCESS_DENIED at the logon, or a flag), and a server that is offered none cannot seal by
- * mistake.
+ * SHA-512 for the pre-authentication hash, and for signing AES-GMAC (the fastest here, by far),
+ * AES-CMAC, HMAC-SHA256. No cipher is offered, since messages are not sealed here: a server that
+ * insists on it says so (ACCESS_DENIED at the logon, or a flag), and a server that is offered none
+ * cannot seal by mistake.
  */
 #include <errno.h>
 #include <string.h>
@@ -40,9 +40,10 @@ static void fill_request(const struct client_options *options, struct wire_negot
         m->contexts.preauth[0] = SMB2_PREAUTH_SHA512;
         m->contexts.salt_len = SALT_SIZE;
         getrandom(m->contexts.salt, SALT_SIZE, 0);
-        m->contexts.signing_count = 2;
-        m->contexts.signing[0] = SMB2_SIGNING_AES_CMAC;
-        m->contexts.signing[1] = SMB2_SIGNING_HMAC_SHA256;
+        m->contexts.signing_count = 3;
+        m->contexts.signing[0] = SMB2_SIGNING_AES_GMAC;
+        m->contexts.signing[1] = SMB2_SIGNING_AES_CMAC;
+        m->contexts.signing[2] = SMB2_SIGNING_HMAC_SHA256;
     }
 }
 
@@ -86,16 +87,23 @@ static uint32_t min_u32(uint32_t a, uint32_t b)
     return a < b ? a : b;
 }
 
+/* 3.2.5.2: without a choice in the response, what the dialect has. */
+static enum secure_algorithm signing_of(const struct wire_negotiate_response *m)
+{
+    if (m->dialect < SMB2_DIALECT_300)
+        return SECURE_HMAC_SHA256;
+    if (m->dialect < SMB2_DIALECT_311 || m->contexts.signing_count == 0)
+        return SECURE_AES_CMAC;
+    return (enum secure_algorithm)m->contexts.signing[0]; /* one of those that were offered */
+}
+
 static void apply(struct client *c, const struct wire_negotiate_response *m)
 {
     struct conn *conn = c->conn;
-    bool hmac = m->dialect < SMB2_DIALECT_300 ||
-                (m->dialect == SMB2_DIALECT_311 && m->contexts.signing_count == 1 &&
-                 m->contexts.signing[0] == SMB2_SIGNING_HMAC_SHA256);
 
     conn->dialect = m->dialect;
     conn->server_security_mode = m->security_mode;
-    conn->signing_algorithm = hmac ? SECURE_HMAC_SHA256 : SECURE_AES_CMAC;
+    conn->signing_algorithm = signing_of(m);
     /* 3.2.4.1.5: without multi-credit requests nothing may be longer than one credit pays for */
     conn->multi_credit =
         m->dialect > SMB2_DIALECT_202 && (m->capabilities & SMB2_GLOBAL_CAP_LARGE_MTU);

@@ -18,8 +18,9 @@
 
 /* ---- signing: sign.c ---- */
 
-enum secure_algorithm { SECURE_HMAC_SHA256, SECURE_AES_CMAC };
-/* "HMAC-SHA256", "AES-CMAC" */
+/* Numbered as negotiated: 2.2.3.1.7. */
+enum secure_algorithm { SECURE_HMAC_SHA256, SECURE_AES_CMAC, SECURE_AES_GMAC };
+/* "HMAC-SHA256", "AES-CMAC", "AES-GMAC" */
 const char *secure_algorithm_name(enum secure_algorithm a);
 
 /* An algorithm with its key. */

@@ -68,7 +68,9 @@ static struct client *connect_dialect(uint16_t dialect)
     client_facts(c, &facts);
     assert_int_equal(facts.dialect, dialect);
     assert_true(facts.signing);
-    assert_string_equal(facts.signing_algorithm, dialect < 0x0300 ? "HMAC-SHA256" : "AES-CMAC");
+    assert_string_equal(facts.signing_algorithm, dialect < 0x0300   ? "HMAC-SHA256"
+                                                 : dialect < 0x0311 ? "AES-CMAC"
+                                                                    : "AES-GMAC");
     return c;
 }
 

@@ -26,7 +26,7 @@ SIZES = {  # small, full: files, transactions of a writer, MiB of a job, files o
 }
 CONNECTIONS = {  # name: options of the mount, keys of smbd.sh, what the mount says of itself
     "plain": ((), (), {}),
-    "signed": (("sign",), ("signing=mandatory",), {"signing": "AES-CMAC"}),
+    "signed": (("sign",), ("signing=mandatory",), {"signing": "AES-GMAC"}),
     "unsigned": (("RequireSecuritySignature=false",), ("signing=disabled",), {"signing": "none"}),
     "2.1": (("vers=2.1",), (), {"dialect": "2.1"}),
     "3.0": (("vers=3.0",), (), {"dialect": "3.0"}),

@@ -162,11 +162,39 @@ static void test_hmac_sha256_agrees_with_another_implementation(void **state)
     secure_signer_free(s);
 }
 
+/* By the openssl program, with nonces put together by hand. */
+static void test_gmac_takes_its_nonce_from_the_message(void **state)
+{
+    static const struct {
+        uint8_t command, flags;
+        const char *signature;
+    } cases[] = {
+        {8, 8, "b85a207069cec3968f21414b4d096828"},  /* a READ of the client's */
+        {8, 9, "da3b5f1924c1e9dcfb4ee83ae13fe5cb"},  /* a response to it */
+        {12, 8, "eb2661924eaa61bc7f8980cbe6880bc7"}, /* its CANCEL */
+    };
+    uint8_t key[16], message[200], expected[16];
+    for (int i = 0; i < 16; i++)
+        key[i] = (uint8_t)i;
+    struct secure_signer *s = signer(SECURE_AES_GMAC, key);
+    for (size_t c = 0; c < 3; c++) {
+        for (int i = 0; i < 200; i++)
+            message[i] = (uint8_t)(i * 7);
+        message[12] = cases[c].command;
+        message[16] = cases[c].flags;
+        unhex(cases[c].signature, expected);
+        assert_int_equal(secure_sign(s, message, sizeof(message)), 0);
+        assert_memory_equal(message + 48, expected, 16);
+    }
+    secure_signer_free(s);
+}
+
 static void test_every_bit_of_a_signed_message_counts(void **state)
 {
-    static const enum secure_algorithm algorithms[] = {SECURE_HMAC_SHA256, SECURE_AES_CMAC};
+    static const enum secure_algorithm algorithms[] = {SECURE_HMAC_SHA256, SECURE_AES_CMAC,
+                                                       SECURE_AES_GMAC};
     uint8_t key[16] = {1}, message[72] = {2};
-    for (size_t a = 0; a < 2; a++) {
+    for (size_t a = 0; a < 3; a++) {
         struct secure_signer *s = signer(algorithms[a], key);
         assert_int_equal(secure_sign(s, message, sizeof(message)), 0);
         for (size_t bit = 0; bit < sizeof(message) * 8; bit++) {
@@ -194,11 +222,12 @@ static void test_another_key_does_not_verify(void **state)
 
 static void test_a_message_in_two_places_is_signed_as_if_in_one(void **state)
 {
-    static const enum secure_algorithm all[] = {SECURE_HMAC_SHA256, SECURE_AES_CMAC};
+    static const enum secure_algorithm all[] = {SECURE_HMAC_SHA256, SECURE_AES_CMAC,
+                                                SECURE_AES_GMAC};
     uint8_t key[16] = {7}, whole[200], parts[200];
     for (size_t i = 0; i < sizeof(whole); i++)
         whole[i] = parts[i] = (uint8_t)(i * 31);
-    for (unsigned a = 0; a < 2; a++) {
+    for (unsigned a = 0; a < 3; a++) {
         struct secure_signer *s = signer(all[a], key);
         assert_int_equal(secure_sign(s, whole, sizeof(whole)), 0);
         for (size_t head = 64; head <= sizeof(parts); head++) {
@@ -232,6 +261,7 @@ int main(void)
         cmocka_unit_test(test_a_logon_with_any_message_changed_does_not_verify),
         cmocka_unit_test(test_a_captured_30_message_verifies_and_is_signed_alike),
         cmocka_unit_test(test_hmac_sha256_agrees_with_another_implementation),
+        cmocka_unit_test(test_gmac_takes_its_nonce_from_the_message),
         cmocka_unit_test(test_every_bit_of_a_signed_message_counts),
         cmocka_unit_test(test_another_key_does_not_verify),
         cmocka_unit_test(test_a_message_in_two_places_is_signed_as_if_in_one),
