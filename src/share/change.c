@@ -31,10 +31,7 @@ static int aim(struct share *s, struct cache_file *dir, const char *name, struct
                struct error *err)
 {
     *ret = (struct target){.dir = dir, .name = name, .len = strlen(name)};
-    if (share_is_hidden(name, ret->len))
-        return error_set(err, -EPERM, 0, "%s: names that begin with %s are not shown", name,
-                         SHARE_HIDDEN_PREFIX);
-    int r = share_wire_path(s, dir, name, ret->len, &ret->path, err);
+    int r = share_named_path(s, dir, name, &ret->path, err);
     ret->ticket = cache_ask(s->cache, clock_now());
     return r;
 }

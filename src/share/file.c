@@ -259,7 +259,7 @@ int share_create(struct share *s, struct share_node *dir, const char *name, unsi
 {
     char *path;
     pthread_mutex_lock(&s->lock);
-    int r = share_wire_path(s, dir, name, strlen(name), &path, err);
+    int r = share_named_path(s, dir, name, &path, err);
     struct cache_ticket ticket = cache_ask(s->cache, clock_now());
     pthread_mutex_unlock(&s->lock);
     if (r < 0)

@@ -101,6 +101,10 @@ int share_commit_made(struct share *s, struct cache_file *dir, const char *name,
 
 /* Whether a name is one of those that removed files have while they are open. */
 bool share_is_hidden(const char *name, size_t len);
+/* With the lock: the path for the wire of a name that is to be made, removed or moved. -EPERM for a
+ * hidden one. */
+int share_named_path(struct share *s, struct cache_file *dir, const char *name, char **ret,
+                     struct error *err);
 
 /* Finds out whether the entry's file is a symbolic link, and says so in it: out of its attributes
  * where those tell, else by reading it once for each state of it. Without lock. */

@@ -213,7 +213,7 @@ static int make_reparse_point(struct share *s, struct cache_file *dir, const cha
     char *path;
     struct file_attr attr;
     pthread_mutex_lock(&s->lock);
-    int r = share_wire_path(s, dir, name, strlen(name), &path, err);
+    int r = share_named_path(s, dir, name, &path, err);
     struct cache_ticket ticket = cache_ask(s->cache, clock_now());
     pthread_mutex_unlock(&s->lock);
     if (r < 0)

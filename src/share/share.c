@@ -241,6 +241,16 @@ bool share_is_hidden(const char *name, size_t len)
     return len > prefix && memcmp(name, SHARE_HIDDEN_PREFIX, prefix) == 0;
 }
 
+int share_named_path(struct share *s, struct cache_file *dir, const char *name, char **ret,
+                     struct error *err)
+{
+    size_t len = strlen(name);
+    if (share_is_hidden(name, len))
+        return error_set(err, -EPERM, 0, "%s: names that begin with %s are not shown", name,
+                         SHARE_HIDDEN_PREFIX);
+    return share_wire_path(s, dir, name, len, ret, err);
+}
+
 bool share_forget_path(struct share *s, struct cache_file *f, const char *path)
 {
     char *leads_there = NULL;
