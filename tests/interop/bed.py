@@ -33,7 +33,7 @@ def check(what, good, detail=""):
         passed += 1
     else:
         failed += 1
-    print(f"{'ok  ' if good else 'FAIL'} {what}" + ("" if good or detail == "" else f": {detail}"), flush=True)
+    print(f"{'ok  ' if good else 'FAIL'} {what}" + ("" if good or detail == "" else f": {str(detail)[:2000]}"), flush=True)
     return good
 
 

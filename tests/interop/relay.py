@@ -12,6 +12,7 @@ class Relay:
     def __init__(self, samba, delay=0.0, hold_at=None):
         self.port, self.delay, self.hold_at = samba.port, delay, hold_at
         self.passed, self.sockets, self.dead = 0, [], False
+        self.counting = threading.Lock()
         self.held, self.released = threading.Event(), threading.Event()
         self.listener = socket.create_server(("127.0.0.1", 0))
         self.target = f"//127.0.0.1:{self.listener.getsockname()[1]}/share"
@@ -65,7 +66,8 @@ class Relay:
                 sink.sendall(data)
             except OSError:
                 return
-            self.passed += len(data)
+            with self.counting:
+                self.passed += len(data)
 
     def release(self):
         self.released.set()
