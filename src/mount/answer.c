@@ -69,6 +69,7 @@ void reply_attr(struct mount *m, fuse_req_t req, struct node *node, const struct
 
 int node_getattr(struct mount *m, const struct node *node, struct share_entry *ret)
 {
+    handles_settle_written(&m->handles, node->id);
     int rc = share_getattr(m->share, node->share, ret, NULL);
     if (rc != -ENOENT && rc != -ENOTDIR && rc != -ESTALE)
         return rc;

@@ -184,3 +184,32 @@ void handles_settle(struct handles *h, fuse_ino_t node)
         ;
     pthread_mutex_unlock(&h->lock);
 }
+
+/* With the lock. One that wrote and whose descriptor was closed; or that is being closed. */
+static struct handle *next_leaving(const struct handles *h, fuse_ino_t node)
+{
+    struct hash_node *item = hash_first(&h->by_node, hash_u64(node));
+    for (; item; item = hash_next(item)) {
+        struct handle *at = container_of(item, struct handle, by_node);
+        if (at->node == node && atomic_load(&at->wrote) && (at->refs == 0 || at->flushed))
+            return at;
+    }
+    return NULL;
+}
+
+bool handles_settle_written(struct handles *h, fuse_ino_t node)
+{
+    struct handle *at;
+    bool any = false, late = false;
+    uint64_t until = clock_now() + SETTLE_NS;
+    const struct timespec end = {(time_t)(until / NS_PER_SEC), (long)(until % NS_PER_SEC)};
+    pthread_mutex_lock(&h->lock);
+    while (!late && (at = next_leaving(h, node))) {
+        any = true;
+        late = pthread_cond_timedwait(&h->closed, &h->lock, &end) == ETIMEDOUT;
+    }
+    while (late && (at = next_leaving(h, node)) && at->flushed)
+        at->flushed = false; /* another descriptor keeps it open: it is not waited for again */
+    pthread_mutex_unlock(&h->lock);
+    return any;
+}

@@ -63,6 +63,9 @@ void handle_flushed(struct handles *h, struct handle *handle);
 /* Waits, for a few milliseconds at most, until no handle of this file may be just about to be
  * released. */
 void handles_settle(struct handles *h, fuse_ino_t node);
+/* The same for what wrote: until it is closed a server may tell times of before. Whether anything
+ * was waited for. */
+bool handles_settle_written(struct handles *h, fuse_ino_t node);
 
 /* The handle behind `fh`, which the kernel carries as a number. */
 static inline struct handle *handle_of(const struct fuse_file_info *fi)

@@ -59,6 +59,17 @@ const char *upcall_name(enum upcall u)
     return names[u];
 }
 
+/* A file that was written and closed just now may be found before its release has been handled. */
+static int look_up(struct mount *m, struct node *dir, const char *name, struct share_entry *ret)
+{
+    int rc = share_lookup(m->share, dir->share, name, ret, NULL);
+    if (rc < 0 || !handles_settle_written(&m->handles, nodes_id(&m->nodes, ret->node)))
+        return rc;
+    share_node_unref(m->share, ret->node);
+    *ret = (struct share_entry){0};
+    return share_lookup(m->share, dir->share, name, ret, NULL);
+}
+
 static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
     struct mount *m = call_of(req, UPCALL_LOOKUP);
@@ -69,7 +80,7 @@ static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
     struct share_entry found = {0};
     struct call call;
     call_begin(&m->calls, req, &call);
-    int rc = share_lookup(m->share, dir->share, name, &found, NULL);
+    int rc = look_up(m, dir, name, &found);
     bool there = call_end(&m->calls, &call);
     nodes_forget(&m->nodes, parent, 1);
     if (!there && rc == 0)
