@@ -162,8 +162,10 @@ static int tell(struct plan *p, struct op *ops, long at, struct difference *d)
 {
     if (at == RUN_FAILED)
         return complain("cannot run", d->text);
-    printf("DIFFERENCE (local, %s) seed %" PRIu64 ", operation %ld: %s\n", p->bench.dir[1],
-           session_seed, at, d->text);
+    char line[LINE_SIZE];
+    op_print(&ops[at], line);
+    printf("DIFFERENCE (local, %s) seed %" PRIu64 ", operation %ld: %s\n# by: %s\n",
+           p->bench.dir[1], session_seed, at, d->text, line);
     fflush(stdout);
     size_t count = (size_t)at + 1, left = 0;
     if (p->shrink)
