@@ -93,7 +93,7 @@ static void test_a_lost_connection_is_told_once_and_fails_what_follows(void **st
     struct lost lost = {0};
     struct client *c;
     struct error err = {0};
-    o.events = (struct conn_events){note_lost, &lost};
+    o.events = (struct conn_events){.session_lost = note_lost, .user = &lost};
     assert_int_equal(client_connect(&o, &c, &err), 0);
     server_disconnect(s);
     for (int i = 0; i < 300 && !atomic_load(&lost.calls); i++)
@@ -120,7 +120,7 @@ static void test_a_dead_server_is_found_out_by_an_echo(void **state)
     struct client_options o = options(s);
     struct lost lost = {0};
     struct client *c;
-    o.events = (struct conn_events){note_lost, &lost};
+    o.events = (struct conn_events){.session_lost = note_lost, .user = &lost};
     o.request_timeout_ns = o.echo_interval_ns = NS_PER_SEC / 10;
     assert_int_equal(client_connect(&o, &c, NULL), 0);
     struct bed b = {s, c};
