@@ -4,8 +4,8 @@
     work.py LARDER [--full] [--only git,tar] [--as signed,2.1] [--newer DIR]
 
 `--as` does it again for each kind of connection; `--newer` with the newer Samba that is in DIR (newer-samba.sh makes it). At
-the end stands what each workload cost: seconds, requests, round trips, calls of the kernel. Two runs of one size ask
-the same of a server, so tables can be compared.
+the end stands what each workload cost: seconds, requests, round trips, calls of the kernel. Two runs of one size do the
+same work, so tables can be compared; what is believed runs out by the clock, so no two are alike to the last request.
 """
 import argparse
 import os
