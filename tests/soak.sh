@@ -4,6 +4,8 @@
 #   model     SOAK_MODELS (20) runs of a million operations, each with another seed
 #   fuzz      each decoder for SOAK_SECONDS (600)
 #   faults    hang-ups at every byte, ten times over
+#   lockstep  200,000 random operations on mounts and on a local directory in step, other ones each
+#             day, and 20,000 under ASan and UBSan
 #   work      people's work on a mount at full size, over each kind of connection and on the newer
 #             Samba; under ASan and UBSan at full size once, and over each kind in small
 set -u
@@ -16,6 +18,8 @@ for seed in $(seq "${SOAK_MODELS:-20}"); do
 done
 FUZZ_BUILD="$build-fuzz" "$here/tests/fuzz/run.sh" "${SOAK_SECONDS:-600}" || failed=$((failed + 1))
 meson test -C "$build" --repeat 10 client_faults || failed=$((failed + 1))
+"$here/tests/lockstep/run.py" "$build/src/cli/larder" "$build/tests/lockstep/lockstep" \
+    "${SOAK_LOCKSTEP:-200000}" today || failed=$((failed + 1))
 
 # A skip (77) is no failure: work.py has said what it lacks.
 work() {
@@ -26,6 +30,8 @@ sanitized=$build-asan
 [ -f "$sanitized/build.ninja" ] ||
     meson setup "$sanitized" "$here" -Db_sanitize=address,undefined -Db_lundef=false >/dev/null
 ninja -C "$sanitized" >/dev/null || failed=$((failed + 1))
+"$here/tests/lockstep/run.py" "$sanitized/src/cli/larder" "$build/tests/lockstep/lockstep" 20000 today ||
+    failed=$((failed + 1))
 work "$build/src/cli/larder" --full --as $every
 work "$build/src/cli/larder" --full --as plain,signed --newer "$build/newer-samba"
 work "$sanitized/src/cli/larder" --full
