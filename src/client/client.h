@@ -27,6 +27,7 @@ struct client_file; /* an open on the server */
 enum { CLIENT_LEASE_READ = 1, CLIENT_LEASE_HANDLE = 2, CLIENT_LEASE_WRITE = 4 };
 
 struct client_lease; /* what the server promises about one file or directory */
+struct client_lease_ask;
 
 /* Called on the receive thread: O(1), must not block, must not call back into the client except for
  * client_lease_acknowledge. */
@@ -151,6 +152,7 @@ struct client_how {
     uint32_t share;       /* FILE_SHARE_... */
     uint32_t disposition; /* FILE_OPEN, FILE_CREATE, FILE_OPEN_IF, FILE_OVERWRITE ... */
     uint32_t options; /* FILE_DIRECTORY_FILE, FILE_NON_DIRECTORY_FILE, FILE_OPEN_REPARSE_POINT */
+    struct client_lease_ask *lease; /* NULL: none */
 };
 /* 1 round trip. ret_created (may be NULL): the file was not there before. ret_attr as
  * client_open's.
@@ -174,7 +176,8 @@ int client_create(struct client *c, const char *path, const struct client_how *h
  * which no other request takes, unless the last open is closed by then.
  */
 struct client_lease *client_lease_new(struct client *c, bool is_dir, void *owner);
-/* No open may be left that names it, nor a CREATE under way. NULL allowed; returns NULL. */
+/* No open may be left that names it, nor a call that asks for it. Waits for the end of a
+ * lease_broken that is being called; before client_free. NULL allowed; returns NULL. */
 struct client_lease *client_lease_free(struct client_lease *l);
 /* What is promised now; 0 also after a lost connection. Any thread. */
 unsigned client_lease_state(const struct client_lease *l);
@@ -235,7 +238,8 @@ int client_watch_next(struct client_watch *w, client_change_fn fn, void *user, b
                       struct error *err);
 /* Any thread: client_watch_next returns soon, and for ever after. */
 void client_watch_stop(struct client_watch *w);
-/* Not while client_watch_next is being called. CANCELs, closes. NULL allowed; returns NULL. */
+/* Not while client_watch_next is being called; before client_free. CANCELs, closes. NULL allowed;
+ * returns NULL. */
 struct client_watch *client_watch_free(struct client_watch *w);
 
 /* ---- data ---- */

@@ -44,9 +44,12 @@ int close_run(const struct operation *op, struct handle *h, enum client_style st
         conn_close_later(c, h);
         return operation_error(op, -ENOMEM, "out of memory");
     }
+    lease_release(c, h);
     add_close(m, h->id, ret_attr != NULL);
-    free(h);
+    m->closes = h;
     int r = compound_run(m, &why);
+    m->closes = NULL;
+    handle_free(c, h);
     r = r < 0 ? operation_failed(op, &why) : close_answered(op, m, 0, ret_attr);
     compound_free(m);
     return r;
@@ -86,13 +89,17 @@ struct client_closing *client_close_begin(struct client_file *f)
     free(f);
     if (!closing)
         goto later;
+    lease_release(c, h);
     add_close(closing->m, h->id, true);
-    if (compound_submit(closing->m, 0, NULL) < 0) {
+    closing->m->closes = h;
+    int r = compound_submit(closing->m, 0, NULL);
+    closing->m->closes = NULL;
+    if (r < 0) {
         compound_free(closing->m);
         free(closing);
         goto later;
     }
-    free(h);
+    handle_free(c, h);
     return closing;
 
 later:

@@ -116,6 +116,7 @@ static int register_requests(struct compound *m, uint32_t charge)
     }
     c->next_message_id = id;
     m->unanswered = m->count;
+    lease_registered(m);
     return 0;
 }
 
@@ -174,7 +175,7 @@ static int submit(struct compound *m, uint64_t deadline, bool locked, struct err
         charge += m->request[i].charge;
 
     pthread_mutex_lock(&c->lock);
-    int r = credit_take(c, charge, deadline);
+    int r = m->acks ? credit_take_kept(c, charge) : credit_take(c, charge, deadline);
     if (r == 0) {
         r = register_requests(m, charge);
         if (r < 0) {
@@ -209,7 +210,7 @@ static int submit(struct compound *m, uint64_t deadline, bool locked, struct err
 int compound_submit(struct compound *m, uint64_t deadline, struct error *err)
 {
     int r = submit(m, deadline, false, err);
-    conn_flush_closes(m->conn);
+    conn_flush(m->conn);
     return r;
 }
 
@@ -251,7 +252,7 @@ static void cancel(struct conn *c, const struct request *q, bool interim, uint64
     pthread_mutex_unlock(&c->send_lock);
 }
 
-static void cancel_unanswered(struct compound *m)
+void compound_cancel(struct compound *m)
 {
     struct conn *c = m->conn;
     struct {
@@ -269,7 +270,7 @@ static void cancel_unanswered(struct compound *m)
     for (unsigned i = 0; i < m->count; i++)
         if (state[i].unanswered)
             cancel(c, &m->request[i], state[i].interim, state[i].async_id);
-    conn_flush_closes(c);
+    conn_flush(c);
 }
 
 bool compound_is_answered(struct compound *m)
@@ -289,18 +290,43 @@ int compound_wait(struct compound *m, uint64_t deadline, struct error *err)
     int r = 0;
 
     pthread_mutex_lock(&c->lock);
-    while (m->unanswered && !c->dead && r == 0)
+    while (m->unanswered && !c->dead && !m->stopped && r == 0)
         r = pthread_cond_timedwait(&m->cond, &c->lock, &until);
-    bool answered = m->unanswered == 0, dead = c->dead;
+    bool answered = m->unanswered == 0, dead = c->dead, stopped = m->stopped;
     pthread_mutex_unlock(&c->lock);
 
     if (answered)
         return 0;
     if (dead)
         return submit_error(c, -ENOTCONN, err);
-    cancel_unanswered(m);
+    if (stopped)
+        return error_set(err, -ECANCELED, 0, "it was stopped");
+    compound_cancel(m);
     return error_set(err, -ETIMEDOUT, 0, "no answer from the server within %.1f s",
                      (double)(clock_now() - m->request[0].sent_at) / NS_PER_SEC);
+}
+
+int compound_wait_interim(struct compound *m, uint64_t deadline, struct error *err)
+{
+    struct conn *c = m->conn;
+    struct timespec until = {.tv_sec = (time_t)(deadline / NS_PER_SEC),
+                             .tv_nsec = (long)(deadline % NS_PER_SEC)};
+    int r = 0;
+
+    pthread_mutex_lock(&c->lock);
+    while (!m->request[0].interim && !m->request[0].answered && !c->dead && r == 0)
+        r = pthread_cond_timedwait(&m->cond, &c->lock, &until);
+    bool dead = c->dead && !m->request[0].answered;
+    pthread_mutex_unlock(&c->lock);
+    return dead ? submit_error(c, -ENOTCONN, err) : 0;
+}
+
+void compound_stop(struct compound *m)
+{
+    pthread_mutex_lock(&m->conn->lock);
+    m->stopped = true;
+    pthread_cond_signal(&m->cond);
+    pthread_mutex_unlock(&m->conn->lock);
 }
 
 int compound_run(struct compound *m, struct error *err)
@@ -347,7 +373,8 @@ static void destroy(struct compound *m)
     conn_close_later(m->conn, left_open(m));
     for (unsigned i = 0; i < m->count; i++)
         frame_unref(m->request[i].frame);
-    free(m->handle);
+    handle_free(m->conn, m->handle);
+    lease_flight_done(m);
     pthread_cond_destroy(&m->cond);
     free(m);
 }

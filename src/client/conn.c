@@ -1,15 +1,15 @@
 /*
- * The connection object: how it begins, sends, is given up and ends; and the CLOSEs nobody waits
- * for.
+ * The connection object: how it begins, sends, is given up and ends; and what is sent without
+ * anybody who waits for it.
  *
  * A connection dies once. Whoever finds out (the receive thread, or a sender whose frame did not go
  * out whole) sets `dead` with the reason and shuts the socket down; everybody who waits wakes and
  * takes the reason home, the receive thread leaves its loop and reports the loss. Memory stays
  * until conn_free, so nobody else has to care.
  *
- * A CLOSE that nobody waits for is queued, and sent as soon as there is a credit and the send lock
- * is free. No thread is needed for that: who queues tries, who has sent a frame tries, and the
- * receive thread tries when credits have come.
+ * A CLOSE that nobody waits for is queued, as is the acknowledgement of a break (lease.c), and sent
+ * as soon as there is a credit and the send lock is free. No thread is needed for that: who queues
+ * tries, who has sent a frame tries, and the receive thread tries when credits have come.
  */
 #include "client/conn.h"
 
@@ -29,6 +29,7 @@ static void init_locks(struct conn *c)
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&c->credit_cond, &attr);
     pthread_condattr_destroy(&attr);
+    pthread_cond_init(&c->told, NULL);
     pthread_mutex_init(&c->lock, NULL);
     pthread_mutex_init(&c->send_lock, NULL);
 }
@@ -65,6 +66,8 @@ int conn_new(const struct client_options *options, struct conn **ret, struct err
     hash_init(&c->pending);
     list_init(&c->credit_waiters);
     list_init(&c->closes);
+    hash_init(&c->leases);
+    list_init(&c->acks);
     frame_pool_init(&c->frames);
     init_locks(c);
 
@@ -110,13 +113,16 @@ struct conn *conn_free(struct conn *c)
     if (c->receiver_started)
         pthread_join(c->receiver, NULL);
     free_abandoned(c);
-    list_for_each_safe(item, after, &c->closes) free(container_of(item, struct handle, link));
+    list_for_each_safe(item, after, &c->closes)
+        handle_free(c, container_of(item, struct handle, link));
     if (c->fd >= 0)
         close(c->fd);
     hash_done(&c->pending);
+    hash_done(&c->leases);
     frame_pool_done(&c->frames);
     secure_signer_free(c->signer);
     pthread_cond_destroy(&c->credit_cond);
+    pthread_cond_destroy(&c->told);
     pthread_mutex_destroy(&c->lock);
     pthread_mutex_destroy(&c->send_lock);
     free(c);
@@ -131,6 +137,7 @@ void conn_fail(struct conn *c, const struct error *why)
         c->why = *why;
         for (struct hash_node *n = NULL; (n = hash_each(&c->pending, n));)
             pthread_cond_signal(&container_of(n, struct request, node)->compound->cond);
+        lease_lose_all(c);
         pthread_cond_broadcast(&c->credit_cond);
         if (c->fd >= 0)
             shutdown(c->fd, SHUT_RDWR); /* wakes the receive thread; does not block */
@@ -173,16 +180,23 @@ int conn_send_frame(struct conn *c, struct rd frame, struct rd tail, uint64_t de
     return 0;
 }
 
-/* ---- CLOSEs that nobody waits for ---- */
+/* ---- what nobody waits for ---- */
 
 void conn_close_later(struct conn *c, struct handle *h)
 {
     if (!h)
         return;
+    lease_release(c, h);
     pthread_mutex_lock(&c->lock);
     list_add_tail(&c->closes, &h->link);
     pthread_mutex_unlock(&c->lock);
-    conn_flush_closes(c);
+    conn_flush(c);
+}
+
+/* Caller holds conn->lock. A CLOSE overtakes nobody who waits for credits. */
+static bool close_can_go(const struct conn *c)
+{
+    return !list_empty(&c->closes) && !c->dead && credit_spare(c) && list_empty(&c->credit_waiters);
 }
 
 /* Caller holds send_lock. Takes the first one in the queue if it can go out now. */
@@ -190,7 +204,7 @@ static struct handle *next_close(struct conn *c)
 {
     struct handle *h = NULL;
     pthread_mutex_lock(&c->lock);
-    if (!list_empty(&c->closes) && !c->dead && c->credits && list_empty(&c->credit_waiters)) {
+    if (close_can_go(c)) {
         h = container_of(c->closes.next, struct handle, link);
         list_del(&h->link);
     }
@@ -198,47 +212,54 @@ static struct handle *next_close(struct conn *c)
     return h;
 }
 
-/* Caller holds send_lock. */
-static int send_close(struct conn *c, const struct handle *h)
+/* Caller holds send_lock. The same results as lease_send_ack's. */
+static int send_close(struct conn *c)
 {
+    struct handle *h = next_close(c);
+    if (!h)
+        return -ENOENT;
+    int r = -ENOMEM;
     struct compound *m = compound_new(c, 0);
-    if (!m)
-        return -ENOMEM;
-    const struct wire_close_request close_it = {.file_id = h->id};
-    wire_close_request_encode(compound_add(m, SMB2_CLOSE, 0), &close_it);
-    int r = compound_submit_locked(m, NULL);
-    compound_free(m);
+    if (m) {
+        const struct wire_close_request close_it = {.file_id = h->id};
+        wire_close_request_encode(compound_add(m, SMB2_CLOSE, 0), &close_it);
+        m->closes = h;
+        r = compound_submit_locked(m, NULL);
+        m->closes = NULL;
+        compound_free(m);
+    }
+    if (r == 0) {
+        handle_free(c, h);
+        return 0;
+    }
+    pthread_mutex_lock(&c->lock);
+    list_add_tail(&c->closes, &h->link);
+    pthread_mutex_unlock(&c->lock);
     return r;
 }
 
-static bool closes_can_go(struct conn *c)
+static bool something_can_go(struct conn *c)
 {
     pthread_mutex_lock(&c->lock);
-    bool yes = !list_empty(&c->closes) && !c->dead && c->credits && list_empty(&c->credit_waiters);
+    bool yes = close_can_go(c) || (!list_empty(&c->acks) && !c->dead && c->credits);
     pthread_mutex_unlock(&c->lock);
     return yes;
 }
 
-void conn_flush_closes(struct conn *c)
+void conn_flush(struct conn *c)
 {
     /* looked at again after the lock was let go: who failed to get it meanwhile relies on us */
-    while (closes_can_go(c)) {
+    while (something_can_go(c)) {
         if (pthread_mutex_trylock(&c->send_lock))
             return;
-        struct handle *h;
-        int r = 0;
-        while (r == 0 && (h = next_close(c))) {
-            r = send_close(c, h);
-            if (r == 0) {
-                free(h);
-                continue;
-            }
-            pthread_mutex_lock(&c->lock);
-            list_add_tail(&c->closes, &h->link);
-            pthread_mutex_unlock(&c->lock);
-        }
+        int r;
+        do {
+            r = lease_send_ack(c);
+            if (r == -ENOENT)
+                r = send_close(c);
+        } while (r == 0);
         pthread_mutex_unlock(&c->send_lock);
-        if (r < 0)
+        if (r != -ENOENT)
             return;
     }
 }

@@ -76,11 +76,27 @@ struct frame *frame_new(struct frame_pool *p, size_t len); /* NULL: out of memor
 struct frame *frame_ref(struct frame *f);
 struct frame *frame_unref(struct frame *f); /* returns NULL; NULL is allowed */
 
+struct conn;
+
 /* An open on the server, in memory of its own, so that it can wait in conn->closes for its CLOSE
  * without another allocation. */
 struct handle {
     struct list link; /* in conn->closes; protected by conn->lock */
     struct wire_file_id id;
+    struct client_lease *lease; /* by which it was opened, a reference; NULL: none */
+    bool promises;              /* counts in lease->promising; protected by conn->lock */
+};
+/* Frees it, whatever has become of its open. NULL is allowed. conn->lock not held. */
+void handle_free(struct conn *c, struct handle *h);
+
+/* A CREATE that asks for a lease, from its registration until its compound is gone. */
+struct lease_flight {
+    struct client_lease *lease;   /* a reference; NULL: none is asked for */
+    struct client_lease_ask *ask; /* the caller's; NULL: nobody wants to know */
+    struct list link;             /* in lease->flights; protected by conn->lock, as all below */
+    bool under_way;               /* registered, and not answered */
+    unsigned cap;                 /* what the breaks since its registration have left */
+    unsigned granted;             /* by its reply, under the cap of that moment */
 };
 
 /* The most that the server copies for one request. */
@@ -104,6 +120,8 @@ struct conn {
     uint16_t server_security_mode;
     enum secure_algorithm signing_algorithm;
     uint32_t max_read, max_write, max_transact;
+    uint8_t lease_version; /* 0: the server has no leases */
+    bool leases_dirs;
     bool multi_credit;
     bool signs_tree_connect; /* 3.1.1 without signing: TREE_CONNECT is signed all the same */
 
@@ -124,6 +142,10 @@ struct conn {
     pthread_cond_t credit_cond;
     struct copy_limits copy_limits;
     struct list closes; /* struct handle: to be closed when credits allow, nobody waits */
+    struct hash leases; /* struct client_lease by key */
+    struct list acks;   /* struct client_lease: an acknowledgement is to leave as soon as it can */
+    const struct client_lease *telling; /* whose owner is being told of a break */
+    pthread_cond_t told;
     uint64_t session_id;
     uint32_t tree_id;
     struct secure_signer *signer; /* NULL: no key (yet) */
@@ -158,10 +180,10 @@ int conn_establish(struct conn *c, struct error *err);
 
 /* Queues a CLOSE that nobody waits for. Takes `h` over (NULL is allowed). Does not block. */
 void conn_close_later(struct conn *c, struct handle *h);
-/* Sends what conn_close_later queued, as far as credits and the send lock allow; does not block.
- * Who holds the send lock calls this after letting go of it, so that a CLOSE is never left behind.
- */
-void conn_flush_closes(struct conn *c);
+/* Sends what nobody waits for, acknowledgements before CLOSEs, as far as credits and the send lock
+ * allow; does not block. Who holds the send lock calls this after letting go of it, so that nothing
+ * is ever left behind. */
+void conn_flush(struct conn *c);
 
 /* Writes one whole frame, whose last bytes may lie elsewhere. Caller holds send_lock. Ends the
  * connection where it cannot. */
@@ -199,11 +221,16 @@ static inline uint32_t credit_charge(const struct conn *c, uint32_t payload)
  * 0; -EAGAIN: not without waiting, though the deadline is 0, or not at all, since nothing is under
  * way that could bring as many; -ETIMEDOUT; -ENOTCONN: the connection ended. */
 int credit_take(struct conn *c, uint32_t n, uint64_t deadline);
+/* The same for a compound that may have the credit which is kept back; does not wait. */
+int credit_take_kept(struct conn *c, uint32_t n);
+/* Caller holds conn->lock. What may be taken now. */
+uint32_t credit_spare(const struct conn *c);
 /* Caller holds conn->lock. A response came, which grants n. */
 void credit_grant(struct conn *c, uint32_t n);
 /* Caller holds conn->lock. How many to ask for in a frame that charges `charge`. */
 uint16_t credit_request(const struct conn *c, uint32_t charge);
-/* All credits there are, used or not: more than these can not be waited for. */
+/* All credits there are, used or not, but for the one that is kept back: more than these can not be
+ * waited for. */
 uint32_t credit_total(struct conn *c);
 /* The payload, at most `wanted`, that all credits together pay for; at least one credit's. */
 uint32_t credit_payload(struct conn *c, uint32_t wanted);
@@ -221,6 +248,7 @@ struct request {
     size_t offset, len; /* where in compound->buf */
     uint32_t charge;
     uint64_t sent_at;  /* written with its registration; protected by conn->lock until then */
+    bool settled;      /* its interim response gave its credits back; protected by conn->lock */
     bool interim;      /* protected by conn->lock */
     uint64_t async_id; /* of the interim response; protected by conn->lock */
     bool answered;     /* protected by conn->lock */
@@ -238,11 +266,15 @@ struct compound {
     struct conn *conn;
     unsigned count;
     struct request request[COMPOUND_MAX];
-    struct handle *handle; /* for the CREATE among them, until compound_take_handle */
-    bool no_memory;        /* for the handle */
-    unsigned unanswered;   /* protected by conn->lock */
-    bool abandoned;        /* protected by conn->lock; the connection owns it now */
-    pthread_cond_t cond;   /* unanswered became 0, or the connection ended */
+    struct handle *handle;      /* for the CREATE among them, until compound_take_handle */
+    bool no_memory;             /* for the handle */
+    struct lease_flight flight; /* of that CREATE */
+    struct handle *closes;      /* the open that its CLOSE ends, borrowed until it has left */
+    struct client_lease *acks;  /* the lease that it acknowledges the break of, a reference */
+    unsigned unanswered;        /* protected by conn->lock */
+    bool abandoned;             /* protected by conn->lock; the connection owns it now */
+    bool stopped;               /* protected by conn->lock; who waits for it is to wait no longer */
+    pthread_cond_t cond;        /* an answer came, or the connection ended */
     struct rd tail; /* the end of the last element, which lies elsewhere: see compound_tail */
     struct wr w;
     uint8_t buf[];
@@ -264,6 +296,14 @@ int compound_submit_locked(struct compound *m, struct error *err);
 bool compound_is_answered(struct compound *m);
 /* Waits for all replies. Where the deadline comes first, CANCELs what is unanswered. */
 int compound_wait(struct compound *m, uint64_t deadline, struct error *err);
+/* Waits until the first request has been answered, by an interim response at least. 0, also where
+ * the deadline came first. */
+int compound_wait_interim(struct compound *m, uint64_t deadline, struct error *err);
+/* Any thread that knows it to live: compound_wait ends with -ECANCELED, now or when it is called,
+ * unless all is answered. */
+void compound_stop(struct compound *m);
+/* CANCELs what is unanswered. */
+void compound_cancel(struct compound *m);
 /* Submits and waits within one request deadline: one round trip. */
 int compound_run(struct compound *m, struct error *err);
 /* Returns NULL. NULL is allowed. */
@@ -278,6 +318,33 @@ static inline uint32_t compound_status(const struct compound *m, unsigned i)
 {
     return m->request[i].reply.status;
 }
+
+/* ---- lease.c ---- */
+
+/* Appends the create context that asks for a lease, and remembers that it does. `ask` NULL: none.
+ * Whether there is one now, which RequestedOplockLevel is to say. */
+bool lease_ask(struct compound *m, struct client_lease_ask *ask, struct wr *chain, bool last);
+/* What became of it, when the compound's replies are in, into the caller's ask. */
+void lease_taken(struct compound *m);
+/* The compound is at its end. conn->lock not held. */
+void lease_flight_done(struct compound *m);
+/* The compound's requests have been registered and leave; caller holds conn->lock. */
+void lease_registered(struct compound *m);
+/* Its owner lets go of an open: from now on nothing is promised by it. */
+void lease_release(struct conn *c, struct handle *h);
+
+/* For the receive thread: what a break takes; what a reply to `q` (a CREATE that asked, or an
+ * acknowledgement) gives or takes. */
+void lease_break(struct conn *c, const struct rd *message);
+void lease_reply(struct conn *c, struct request *q, const struct wire_header *h,
+                 const struct rd *message);
+/* The connection is lost; caller holds conn->lock. */
+void lease_lose_all(struct conn *c);
+/* Sends the first acknowledgement that is due. Caller holds send_lock. 0; -ENOENT: there is none
+ * that can leave now; other errors: not now. */
+int lease_send_ack(struct conn *c);
+
+/* ---- compound.c, continued ---- */
 
 /* Takes the open of the CREATE at `i`, which succeeded, out of the compound's care: it is closed by
  * the new owner. Its id is set. -EBADMSG where the response cannot be read. */

@@ -61,6 +61,7 @@ static int take_read(const struct operation *op, const struct compound *m, unsig
 struct first_read {
     void *buf;
     uint32_t len;
+    struct client_lease_ask *lease; /* of the CREATE beside it; NULL: none */
     size_t got;
     bool eof;
 };
@@ -82,7 +83,7 @@ static int open_compound(const struct operation *op, const struct rd *name,
     struct compound *m = compound_new(op->client->conn, name->len);
     if (!m)
         return operation_error(op, -ENOMEM, "out of memory");
-    add_create(m, OPEN_READ, name);
+    add_create(m, OPEN_READ, name, first->lease);
     add_read(m, WIRE_FILE_ID_RELATED, first->len, 0);
 
     int r = compound_run(m, &why);
@@ -113,7 +114,7 @@ static int open_path(const struct operation *op, enum client_style style, const 
         if (!retry.one_by_one)
             return r;
     }
-    int r = create_run(op, OPEN_READ, name, ret, ret_attr);
+    int r = create_run(op, OPEN_READ, name, first->lease, ret, ret_attr);
     if (r == 0)
         conn_learn(c->conn, retry.learn);
     return r;
@@ -128,12 +129,13 @@ static uint32_t first_read_max(struct client *c, size_t len)
     return len < max ? (uint32_t)len : max;
 }
 
-int client_open(struct client *c, const char *path, enum client_style style, void *buf, size_t len,
-                struct client_file **ret, struct file_attr *ret_attr, size_t *ret_len,
-                bool *ret_eof, struct error *err)
+static int open_to_read(struct client *c, const char *path, enum client_style style,
+                        struct client_lease_ask *lease, void *buf, size_t len,
+                        struct client_file **ret, struct file_attr *ret_attr, size_t *ret_len,
+                        bool *ret_eof, struct error *err)
 {
     const struct operation op = {c, "open", path, err};
-    struct first_read first = {.buf = buf, .len = buf ? first_read_max(c, len) : 0};
+    struct first_read first = {.buf = buf, .len = buf ? first_read_max(c, len) : 0, .lease = lease};
     struct wire_path name = {0};
     struct file_attr attr;
 
@@ -154,6 +156,21 @@ int client_open(struct client *c, const char *path, enum client_style style, voi
     *ret_len = first.got;
     *ret_eof = first.eof;
     return 0;
+}
+
+int client_open(struct client *c, const char *path, enum client_style style, void *buf, size_t len,
+                struct client_file **ret, struct file_attr *ret_attr, size_t *ret_len,
+                bool *ret_eof, struct error *err)
+{
+    return open_to_read(c, path, style, NULL, buf, len, ret, ret_attr, ret_len, ret_eof, err);
+}
+
+int client_open_leased(struct client *c, const char *path, struct client_lease_ask *lease,
+                       void *buf, size_t len, struct client_file **ret, struct file_attr *ret_attr,
+                       size_t *ret_len, bool *ret_eof, struct error *err)
+{
+    return open_to_read(c, path, CLIENT_COMPOUND, lease, buf, len, ret, ret_attr, ret_len, ret_eof,
+                        err);
 }
 
 /* Whether a file may come to be by it. */

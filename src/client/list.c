@@ -12,6 +12,10 @@
  * refuses one by one: a refused request does not move the scan, so no entry is lost. What was
  * refused is remembered for the connection once the other way has worked.
  *
+ * By an open that was kept, the scan begins anew with the flag for that in the first
+ * QUERY_DIRECTORY. Where that one is refused, what came behind it is of the old scan, and
+ * forgotten.
+ *
  * The names are a stranger's. One that could not be a name here (empty, longer than 255 units, with
  * `/`, `\` or NUL, a second `..`) is refused and counted, and the rest of the listing stays. A
  * buffer without a single entry is an error: going on would ask for it forever.
@@ -20,7 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/operation.h"
+#include "client/file.h"
 
 enum {
     BUFFER_SMALL = 65536,   /* what every server takes, for one credit */
@@ -33,7 +37,9 @@ struct listing {
     struct wire_path name, pattern;
     client_entry_fn entry;
     void *user;
-    struct handle *handle; /* the open; NULL before its CREATE succeeded */
+    struct client_lease_ask *lease; /* NULL: none is asked for */
+    struct handle *handle;          /* the open; NULL before its CREATE succeeded */
+    bool restart;                   /* it is an old one, whose scan has not begun anew yet */
     struct client_list_result result;
     unsigned buffers; /* that were taken */
     bool dot, dots;   /* `.` and `..` have been seen */
@@ -124,6 +130,9 @@ static int take_answers(struct listing *l, const struct compound *m, unsigned fr
     for (unsigned i = from; i < from + n; i++) {
         uint32_t status = compound_status(m, i);
         bool nothing_yet = l->buffers == 0;
+        if (l->restart && note_refusal(l, status, n, buffer))
+            return 0;
+        l->restart = false;
         if (status_is(status, STATUS_NO_MORE_FILES) ||
             (nothing_yet && status_is(status, STATUS_NO_SUCH_FILE))) {
             l->result.complete = true;
@@ -143,13 +152,14 @@ static int take_answers(struct listing *l, const struct compound *m, unsigned fr
 /* ---- questions ---- */
 
 static void add_query_directory(struct listing *l, struct compound *m, struct wire_file_id id,
-                                uint32_t buffer)
+                                uint32_t buffer, bool restart)
 {
     const struct wire_query_directory_request query = {
         .info_class = FILE_ID_BOTH_DIRECTORY_INFORMATION,
         .file_id = id,
         .pattern = l->pattern.name,
         .output_length = buffer,
+        .flags = restart ? SMB2_RESTART_SCANS : 0,
     };
     wire_query_directory_request_encode(compound_add(m, SMB2_QUERY_DIRECTORY, buffer), &query);
 }
@@ -167,9 +177,9 @@ static int first_compound(struct listing *l)
     struct compound *m = new_compound(l);
     if (!m)
         return operation_error(op, -ENOMEM, "out of memory");
-    add_create(m, OPEN_LIST, &l->name.name);
+    add_create(m, OPEN_LIST, &l->name.name, l->lease);
     for (unsigned i = 0; i < FIRST_BUFFERS; i++)
-        add_query_directory(l, m, WIRE_FILE_ID_RELATED, BUFFER_SMALL);
+        add_query_directory(l, m, WIRE_FILE_ID_RELATED, BUFFER_SMALL, false);
 
     int r = compound_run(m, &why);
     uint32_t create = r < 0 ? 0 : compound_status(m, 0);
@@ -225,7 +235,8 @@ static int next_buffers(struct listing *l, enum client_style style)
     if (!m)
         return operation_error(op, -ENOMEM, "out of memory");
     for (unsigned i = 0; i < n; i++)
-        add_query_directory(l, m, i ? WIRE_FILE_ID_RELATED : l->handle->id, buffer);
+        add_query_directory(l, m, i ? WIRE_FILE_ID_RELATED : l->handle->id, buffer,
+                            i == 0 && l->restart);
 
     int r = compound_run(m, &why);
     if (r == -EAGAIN && (n > 1 || buffer > BUFFER_SMALL)) { /* credits became fewer meanwhile */
@@ -242,14 +253,31 @@ static int next_buffers(struct listing *l, enum client_style style)
 static int run(struct listing *l, enum client_style style, bool first_only)
 {
     int r = 0;
-    if (style == CLIENT_COMPOUND && may_compound(l->op->client, 1 + FIRST_BUFFERS, 0))
+    if (!l->handle && style == CLIENT_COMPOUND && may_compound(l->op->client, 1 + FIRST_BUFFERS, 0))
         r = first_compound(l);
     if (r == 0 && !l->handle)
-        r = create_run(l->op, OPEN_LIST, &l->name.name, &l->handle, &l->result.dir_attr);
+        r = create_run(l->op, OPEN_LIST, &l->name.name, l->lease, &l->handle, &l->result.dir_attr);
     /* where the compound was refused, "first" is what it would have read */
     bool stop_early = first_only && style == CLIENT_COMPOUND;
     while (r == 0 && !l->result.complete && !(stop_early && l->buffers >= FIRST_BUFFERS))
         r = next_buffers(l, style);
+    return r;
+}
+
+static int list(struct listing *l, const char *pattern, enum client_style style, bool first_only,
+                struct client_list_result *ret)
+{
+    int r = wire_path_init(l->op, l->op->path, &l->name);
+    if (r == 0)
+        r = wire_pattern_init(l->op, pattern, &l->pattern);
+    if (r == 0)
+        r = run(l, style, first_only);
+    if (r == 0) {
+        conn_learn(l->op->client->conn, l->learn);
+        *ret = l->result;
+    }
+    wire_path_done(&l->pattern);
+    wire_path_done(&l->name);
     return r;
 }
 
@@ -259,21 +287,55 @@ int client_list(struct client *c, const char *path, const char *pattern, enum cl
 {
     const struct operation op = {c, "list", path, err};
     struct listing l = {.op = &op, .entry = entry, .user = user};
+    struct client_list_result result;
 
-    int r = wire_path_init(&op, path, &l.name);
-    if (r == 0)
-        r = wire_pattern_init(&op, pattern, &l.pattern);
-    if (r == 0)
-        r = run(&l, style, first_only);
+    int r = list(&l, pattern, style, first_only, &result);
     if (l.handle) {
         int closed = close_run(&op, l.handle, r ? CLIENT_COMPOUND : style, NULL);
         r = r ? r : closed;
     }
-    if (r == 0) {
-        conn_learn(c->conn, l.learn);
-        *ret = l.result;
-    }
-    wire_path_done(&l.pattern);
-    wire_path_done(&l.name);
+    if (r == 0)
+        *ret = result;
     return r;
+}
+
+/* The open goes to the caller where it is worth keeping: under a lease of its handle. */
+static struct client_file *keep_open(struct listing *l, const char *path)
+{
+    if (!(l->lease->ret_state & CLIENT_LEASE_HANDLE))
+        return NULL;
+    struct client_file *f = file_new(l->op->client, path);
+    if (f) {
+        f->handle = l->handle;
+        l->handle = NULL;
+    }
+    return f;
+}
+
+int client_list_leased(struct client *c, const char *path, struct client_lease_ask *lease,
+                       bool first_only, client_entry_fn entry, void *user,
+                       struct client_file **ret_dir, struct client_list_result *ret,
+                       struct error *err)
+{
+    const struct operation op = {c, "list", path, err};
+    struct listing l = {.op = &op, .entry = entry, .user = user, .lease = lease};
+
+    int r = list(&l, "*", CLIENT_COMPOUND, first_only, ret);
+    if (r == 0) {
+        if (lease->lease) /* breaks may have come since the CREATE */
+            lease->ret_state &= client_lease_state(lease->lease);
+        *ret_dir = keep_open(&l, path);
+        lease->ret_state = *ret_dir ? lease->ret_state : 0;
+    }
+    conn_close_later(c->conn, l.handle);
+    return r;
+}
+
+int client_relist(struct client_file *dir, client_entry_fn entry, void *user,
+                  struct client_list_result *ret, struct error *err)
+{
+    const struct operation op = {dir->client, "list", dir->path, err};
+    struct listing l = {
+        .op = &op, .entry = entry, .user = user, .handle = dir->handle, .restart = true};
+    return list(&l, "*", CLIENT_COMPOUND, false, ret);
 }

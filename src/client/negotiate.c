@@ -34,7 +34,8 @@ static void fill_request(const struct client_options *options, struct wire_negot
     if (highest >= SMB2_DIALECT_210)
         getrandom(m->client_guid, sizeof(m->client_guid), 0);
     if (highest >= SMB2_DIALECT_300)
-        m->capabilities = SMB2_GLOBAL_CAP_LARGE_MTU;
+        m->capabilities =
+            SMB2_GLOBAL_CAP_LARGE_MTU | SMB2_GLOBAL_CAP_LEASING | SMB2_GLOBAL_CAP_DIRECTORY_LEASING;
     if (highest == SMB2_DIALECT_311) {
         m->contexts.preauth_count = 1;
         m->contexts.preauth[0] = SMB2_PREAUTH_SHA512;
@@ -107,6 +108,10 @@ static void apply(struct client *c, const struct wire_negotiate_response *m)
     /* 3.2.4.1.5: without multi-credit requests nothing may be longer than one credit pays for */
     conn->multi_credit =
         m->dialect > SMB2_DIALECT_202 && (m->capabilities & SMB2_GLOBAL_CAP_LARGE_MTU);
+    if (m->dialect > SMB2_DIALECT_202 && (m->capabilities & SMB2_GLOBAL_CAP_LEASING))
+        conn->lease_version = m->dialect < SMB2_DIALECT_300 ? 1 : 2;
+    conn->leases_dirs =
+        conn->lease_version == 2 && (m->capabilities & SMB2_GLOBAL_CAP_DIRECTORY_LEASING);
     uint32_t most = conn->multi_credit ? UINT32_MAX : CREDIT_PAYLOAD;
     conn->max_read = min_u32(min_u32(m->max_read, READ_MAX), most);
     conn->max_write = min_u32(min_u32(m->max_write, WRITE_MAX), most);

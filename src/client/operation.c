@@ -70,12 +70,14 @@ int operation_malformed(const struct operation *op, uint16_t command)
 static void encode_create(struct compound *m, const struct client_how *how, bool id,
                           const struct rd *name)
 {
-    uint8_t context[32];
+    uint8_t context[128];
     struct wr chain = wr_init(context, sizeof(context));
+    bool leased = lease_ask(m, how->lease, &chain, !id);
     if (id)
         wire_create_context_encode(&chain, "QFid", NULL, 0, true); /* 2.2.13.2.9 */
 
     const struct wire_create_request create = {
+        .oplock_level = leased ? SMB2_OPLOCK_LEVEL_LEASE : SMB2_OPLOCK_LEVEL_NONE,
         .impersonation = SMB2_IMPERSONATION,
         .desired_access = how->access | FILE_READ_ATTRIBUTES | ACCESS_SYNCHRONIZE,
         .file_attributes = how->attributes,
@@ -88,7 +90,8 @@ static void encode_create(struct compound *m, const struct client_how *how, bool
     wire_create_request_encode(compound_add(m, SMB2_CREATE, 0), &create);
 }
 
-void add_create(struct compound *m, enum open_kind kind, const struct rd *name)
+void add_create(struct compound *m, enum open_kind kind, const struct rd *name,
+                struct client_lease_ask *lease)
 {
     static const struct {
         uint32_t access, options;
@@ -104,6 +107,7 @@ void add_create(struct compound *m, enum open_kind kind, const struct rd *name)
         .share = FILE_SHARE_ALL,
         .disposition = FILE_OPEN,
         .options = kinds[kind].options,
+        .lease = lease,
     };
     encode_create(m, &how, kinds[kind].id, name);
 }
@@ -166,6 +170,7 @@ int create_take(const struct operation *op, struct compound *m, struct handle **
     int r = compound_take_handle(m, 0, &create, ret);
     if (r < 0)
         return operation_malformed(op, SMB2_CREATE);
+    lease_taken(m);
     *ret_attr = create.attr;
     ret_attr->id = qfid(create.contexts);
     if (ret_created)
@@ -190,12 +195,12 @@ static int create_alone(const struct operation *op, struct compound *m, struct h
 }
 
 int create_run(const struct operation *op, enum open_kind kind, const struct rd *name,
-               struct handle **ret, struct file_attr *ret_attr)
+               struct client_lease_ask *lease, struct handle **ret, struct file_attr *ret_attr)
 {
     struct compound *m = compound_new(op->client->conn, name->len);
     if (!m)
         return operation_error(op, -ENOMEM, "out of memory");
-    add_create(m, kind, name);
+    add_create(m, kind, name, lease);
     return create_alone(op, m, ret, ret_attr, NULL);
 }
 

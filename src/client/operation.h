@@ -60,8 +60,10 @@ bool name_is_dots(const struct rd *utf16, size_t dots);
 
 enum open_kind { OPEN_ATTRIBUTES, OPEN_READ, OPEN_LIST };
 
-/* Adds the CREATE of an existing file, with a QFid context where an id is wanted. */
-void add_create(struct compound *m, enum open_kind kind, const struct rd *name);
+/* Adds the CREATE of an existing file, with a QFid context where an id is wanted. `lease` NULL:
+ * none is asked for. No CLOSE travels together with a CREATE that asks for one. */
+void add_create(struct compound *m, enum open_kind kind, const struct rd *name,
+                struct client_lease_ask *lease);
 void add_query_info(struct compound *m, uint8_t type, uint8_t info_class, uint32_t output_length,
                     struct wire_file_id id);
 /* One in the caller's terms, with a QFid context. */
@@ -70,7 +72,7 @@ void add_close(struct compound *m, struct wire_file_id id, bool post_query);
 
 /* A CREATE by itself, waited for. */
 int create_run(const struct operation *op, enum open_kind kind, const struct rd *name,
-               struct handle **ret, struct file_attr *ret_attr);
+               struct client_lease_ask *lease, struct handle **ret, struct file_attr *ret_attr);
 int create_run_how(const struct operation *op, const struct client_how *how, const struct rd *name,
                    struct handle **ret, struct file_attr *ret_attr, bool *ret_created);
 /* What a CREATE at 0 that succeeded tells; attr.id is from its QFid context, or 0. */

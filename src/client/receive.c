@@ -70,10 +70,15 @@ static void note_interim(struct conn *c, const struct wire_header *h, size_t byt
     observe_interim(c->observe, h->command, bytes);
     pthread_mutex_lock(&c->lock);
     credit_grant(c, h->credits);
-    struct request *q = find(c, h->message_id);
+    struct request *q = c->dead ? NULL : find(c, h->message_id);
+    if (q && h->credits && !q->settled) { /* a watch may wait for days: nothing comes of it then */
+        q->settled = true;
+        c->in_flight -= q->charge;
+    }
     if (q && (h->flags & SMB2_FLAGS_ASYNC_COMMAND)) {
         q->interim = true;
         q->async_id = h->async_id;
+        pthread_cond_signal(&q->compound->cond);
     }
     pthread_mutex_unlock(&c->lock);
 }
@@ -94,7 +99,7 @@ static void complete(struct conn *c, struct request *q, const struct wire_header
     q->message = *message;
     q->frame = frame_ref(frame);
     q->answered = true;
-    c->in_flight -= q->charge;
+    c->in_flight -= q->settled ? 0 : q->charge;
     credit_grant(c, h->credits);
     struct compound *orphan = compound_answered(q->compound, &open);
     pthread_mutex_unlock(&c->lock);
@@ -106,8 +111,10 @@ static void complete(struct conn *c, struct request *q, const struct wire_header
 static int receive_message(struct conn *c, struct frame *frame, const struct wire_header *h,
                            const struct rd *message, struct error *why)
 {
-    if (h->message_id == UINT64_MAX) { /* a break: nothing here holds a lease or an oplock */
+    if (h->message_id == UINT64_MAX) {
         observe_unsolicited(c->observe, h->command, message->len);
+        if (h->command == SMB2_OPLOCK_BREAK)
+            lease_break(c, message);
         return 0;
     }
     if (!(h->flags & SMB2_FLAGS_SERVER_TO_REDIR))
@@ -124,6 +131,7 @@ static int receive_message(struct conn *c, struct frame *frame, const struct wir
     /* only this thread takes requests out while the connection lives: `asked` stays good below */
     uint16_t asked = q ? q->header.command : 0;
     uint64_t sent_at = q ? q->sent_at : 0;
+    bool leased = q && (q->compound->flight.lease || q->compound->acks);
     pthread_mutex_unlock(&c->lock);
 
     if (!q) {
@@ -137,6 +145,8 @@ static int receive_message(struct conn *c, struct frame *frame, const struct wir
     if (r < 0)
         return r;
     observe_response(c->observe, h->command, h->status, message->len, clock_now() - sent_at);
+    if (leased)
+        lease_reply(c, q, h, message);
     complete(c, q, h, frame, message);
     return 0;
 }
@@ -228,7 +238,7 @@ static int receive_frame(struct conn *c, struct error *why)
     if (r == -EBADMSG && !rd_ok(&rest))
         r = garbage(why, what_protocol(frame));
     frame_unref(frame);
-    conn_flush_closes(c);
+    conn_flush(c);
     return r;
 }
 
@@ -251,7 +261,7 @@ static bool send_probe(struct conn *c)
     }
     pthread_mutex_unlock(&c->send_lock);
     compound_free(m);
-    conn_flush_closes(c);
+    conn_flush(c);
     return r == 0;
 }
 
@@ -264,7 +274,7 @@ static int note_silence(struct conn *c, uint64_t *deadline, struct error *why)
         /* without credits everything is under way already, and silence is as telling */
         bool asked = send_probe(c);
         pthread_mutex_lock(&c->lock);
-        asked = asked || (c->credits == 0 && c->established);
+        asked = asked || (credit_spare(c) == 0 && c->established);
         pthread_mutex_unlock(&c->lock);
         if (asked)
             c->probe_since = now;

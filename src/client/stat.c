@@ -64,7 +64,7 @@ static int ask_compound(const struct operation *op, const struct rd *name, const
     struct compound *m = compound_new(op->client->conn, name->len);
     if (!m)
         return operation_error(op, -ENOMEM, "out of memory");
-    add_create(m, OPEN_ATTRIBUTES, name);
+    add_create(m, OPEN_ATTRIBUTES, name, NULL);
     for (unsigned i = 0; i < n; i++)
         add_query_info(m, q[i].type, q[i].info_class, q[i].output_length, WIRE_FILE_ID_RELATED);
     add_close(m, WIRE_FILE_ID_RELATED, false);
@@ -100,7 +100,7 @@ static int ask_one_by_one(const struct operation *op, const struct rd *name,
 {
     struct handle *h;
     struct file_attr ignored;
-    int r = create_run(op, OPEN_ATTRIBUTES, name, &h, &ignored);
+    int r = create_run(op, OPEN_ATTRIBUTES, name, NULL, &h, &ignored);
     if (r < 0)
         return r;
     for (unsigned i = 0; i < n && r == 0; i++)

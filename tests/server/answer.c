@@ -25,9 +25,11 @@ struct outcome {
     size_t random;
     bool count_is_given;
     uint32_t count;
+    const struct server_break *broken; /* before the reply; NULL: none */
 };
 
-static void apply(const struct server_rule *rule, struct outcome *o)
+static void apply(const struct server_script *script, const struct server_rule *rule,
+                  struct outcome *o)
 {
     switch (rule->action) {
     case SERVER_FAIL:
@@ -71,6 +73,10 @@ static void apply(const struct server_rule *rule, struct outcome *o)
         o->count_is_given = true;
         o->count = (uint32_t)rule->value;
         break;
+    case SERVER_BREAK:
+        if (rule->value < script->break_count)
+            o->broken = &script->breaks[rule->value];
+        break;
     }
 }
 
@@ -96,7 +102,7 @@ static struct outcome judge(struct exchange *x, bool behind)
             continue;
         if (rule->where == SERVER_BEHIND && !behind)
             continue;
-        apply(rule, &o);
+        apply(&x->script, rule, &o);
     }
     return o;
 }
@@ -110,7 +116,9 @@ static uint32_t negotiate(struct exchange *x, struct rd msg, struct wr *w)
         .security_mode = SMB2_NEGOTIATE_SIGNING_ENABLED,
         .dialect = x->script.dialect,
         .server_guid = "scripted server",
-        .capabilities = x->script.dialect > SMB2_DIALECT_202 ? SMB2_GLOBAL_CAP_LARGE_MTU : 0,
+        .capabilities = x->script.dialect > SMB2_DIALECT_202
+                            ? SMB2_GLOBAL_CAP_LARGE_MTU | x->script.capabilities
+                            : 0,
         .max_transact = x->script.max_transact,
         .max_read = x->script.max_read,
         .max_write = x->script.max_transact,
@@ -188,21 +196,32 @@ static uint32_t echo(struct exchange *x, struct rd msg, struct wr *w)
     return STATUS_SUCCESS;
 }
 
-/* QFid is the one create context that is answered (2.2.14.2.9): the file's id, twice 8 bytes and a
- * rest. */
-static struct rd create_contexts(struct rd asked, uint64_t file_id, uint8_t *buf, size_t cap)
+static bool asks_for(struct rd contexts, const char *name)
 {
     struct wire_create_context c;
+    while (wire_create_context_next(&contexts, &c) == 1)
+        if (c.name.len == strlen(name) && memcmp(c.name.base, name, c.name.len) == 0)
+            return true;
+    return false;
+}
+
+/* Two create contexts are answered: a lease's, and QFid (2.2.14.2.9): the file's id, twice 8 bytes
+ * and a rest. */
+static struct rd create_contexts(struct exchange *x, struct rd asked, uint64_t file_id,
+                                 bool *ret_leased, uint8_t *buf, size_t cap)
+{
+    struct wire_lease lease;
     struct wr w = wr_init(buf, cap);
-    while (wire_create_context_next(&asked, &c) == 1) {
-        if (c.name.len != 4 || memcmp(c.name.base, "QFid", 4) != 0)
-            continue;
+    *ret_leased =
+        x->script.capabilities & SMB2_GLOBAL_CAP_LEASING && server_lease_asked(x, asked, &lease);
+    if (*ret_leased)
+        server_lease_grant(x, &lease, &w, !asks_for(asked, "QFid"));
+    if (asks_for(asked, "QFid")) {
         uint8_t data[32];
         struct wr id = wr_init(data, sizeof(data));
         wr_u64(&id, file_id);
         wr_zero(&id, sizeof(data) - id.pos);
         wire_create_context_encode(&w, "QFid", data, sizeof(data), true);
-        break;
     }
     return rd_init(buf, w.pos);
 }
@@ -211,7 +230,8 @@ static uint32_t create(struct exchange *x, struct rd msg, struct wr *w)
 {
     struct wire_create_request q;
     struct wire_create_response r = {.create_action = FILE_OPENED};
-    uint8_t contexts[128];
+    uint8_t contexts[256];
+    bool leased;
     int node;
     if (wire_create_request_decode(msg, &q) < 0)
         return REFUSED;
@@ -237,7 +257,8 @@ static uint32_t create(struct exchange *x, struct rd msg, struct wr *w)
     if (!o)
         return (uint32_t)STATUS_INSUFFICIENT_RESOURCES;
     r.file_id = x->file_id = server_open_id(x->s, o);
-    r.contexts = create_contexts(q.contexts, r.attr.id, contexts, sizeof(contexts));
+    r.contexts = create_contexts(x, q.contexts, r.attr.id, &leased, contexts, sizeof(contexts));
+    r.oplock_level = leased ? SMB2_OPLOCK_LEVEL_LEASE : SMB2_OPLOCK_LEVEL_NONE;
     wire_create_response_encode(w, &r);
     return STATUS_SUCCESS;
 }
@@ -261,6 +282,7 @@ static uint32_t close_file(struct exchange *x, struct rd msg, struct wr *w)
         return (uint32_t)STATUS_FILE_CLOSED;
     struct wire_close_response r = {.flags = q.flags & SMB2_CLOSE_FLAG_POSTQUERY_ATTRIB,
                                     .attr = server_attr(&x->script, o->node)};
+    x->closed = o->serial;
     server_open_close(x->s, o);
     wire_close_response_encode(w, &r);
     return STATUS_SUCCESS;
@@ -375,6 +397,7 @@ static const struct {
     [SMB2_QUERY_DIRECTORY] = {query_directory, TREE},
     [SMB2_QUERY_INFO] = {query_info, TREE},
     [SMB2_SET_INFO] = {server_set_info, TREE},
+    [SMB2_OPLOCK_BREAK] = {server_lease_ack, TREE},
 };
 
 /* ---- one element ---- */
@@ -452,17 +475,49 @@ static bool interim(struct exchange *x, const struct outcome *o)
     return server_flush(x->s, x->c);
 }
 
+/* The break leaves before the reply, and behind those that stand in the frame: it may be for a key
+ * that the server has only just heard of. */
+static bool break_first(struct exchange *x, struct rd msg, const struct server_break *b)
+{
+    struct wire_create_request q;
+    struct wire_lease ignored;
+    if (x->request->command == SMB2_CREATE && wire_create_request_decode(msg, &q) == 0)
+        server_lease_asked(x, q.contexts, &ignored);
+    return server_flush(x->s, x->c) && server_break_now(x->s, b);
+}
+
+/* It waits, behind an interim response or in silence. */
+static bool begin_watch(struct exchange *x, struct rd msg, const struct outcome *o)
+{
+    uint32_t status = refuse(x);
+    if (!server_flush(x->s, x->c) || (!x->script.quiet_watches && !interim(x, o)))
+        return false;
+    if (!status)
+        status = server_watch_add(x, msg);
+    if (status)
+        reply(x, msg, o, status);
+    else
+        server_watch_flush(x->s);
+    return true;
+}
+
 static bool answer_element(struct exchange *x, struct rd msg, bool behind)
 {
     struct server_out *out = &x->s->out;
     struct outcome o = judge(x, behind);
     usleep(o.delay_ms * 1000);
+    if (x->request->command == SMB2_CANCEL)
+        server_watch_cancel(x->s, x->c, x->request);
     if (o.silent || x->request->command == SMB2_CANCEL)
         return true;
     if ((o.own_frame || o.interim) && !server_flush(x->s, x->c))
         return false;
+    if (o.broken && !break_first(x, msg, o.broken))
+        return false;
 
     x->reply = reply_header(x->request, &o);
+    if (x->request->command == SMB2_CHANGE_NOTIFY && !o.fail)
+        return begin_watch(x, msg, &o);
     x->count_is_given = o.count_is_given;
     x->count = o.count;
     if (o.interim && !interim(x, &o))
@@ -470,6 +525,13 @@ static bool answer_element(struct exchange *x, struct rd msg, bool behind)
     reply(x, msg, &o, o.fail ? o.fail : refuse(x));
     if (x->request->command == SMB2_CREATE)
         x->failed = x->reply.status;
+    if (x->closed) { /* what watched by it ends behind the reply */
+        uint64_t closed = x->closed;
+        x->closed = 0;
+        if (server_watches(x->s) && !server_flush(x->s, x->c))
+            return false;
+        server_watch_closed(x->s, closed);
+    }
 
     if (o.hang_up_after < out->hang_up_after)
         out->hang_up_after = o.hang_up_after;

@@ -1,7 +1,7 @@
 /*
  * Between the files of the scripted server: server.c moves bytes, answer.c turns a frame of
- * requests into frames of replies, share.c knows the files. Everything here runs on the server's
- * thread.
+ * requests into frames of replies, share.c knows the files, lease.c and notify.c what the server
+ * says unasked. Everything here runs on the server's thread.
  */
 #ifndef LARDER_TESTS_SERVER_INTERNAL_H
 #define LARDER_TESTS_SERVER_INTERNAL_H
@@ -17,6 +17,10 @@ enum {
     SERVER_TRANSACT_MAX = 8 << 20,
     SERVER_PATTERN_MAX = 510, /* bytes */
     SERVER_CODES = 16,
+    SERVER_LEASES = 64,
+    SERVER_ACKS = 256,
+    SERVER_WATCHES = 16,
+    SERVER_NOTES = 16,
 };
 
 struct server_conn {
@@ -52,6 +56,33 @@ struct server_code {
     unsigned count;
 };
 
+/* A key that was asked for, and by whom. */
+struct server_key {
+    uint8_t key[WIRE_LEASE_KEY_SIZE];
+    const struct server_conn *conn;
+};
+
+/* A CHANGE_NOTIFY that waits: its reply's header. */
+struct server_watch {
+    struct server_conn *conn; /* NULL: free */
+    uint64_t open;            /* its serial number */
+    uint64_t order;
+    struct wire_header reply;
+};
+
+/* An answer to a CHANGE_NOTIFY. */
+struct server_note {
+    uint32_t status;
+    size_t len;
+    uint8_t *output;
+};
+
+/* What another thread wants to be sent. */
+struct server_order {
+    const struct server_break *broken; /* NULL: nothing */
+    bool done, sent;
+};
+
 struct server {
     int listener, wake; /* wake: an eventfd */
     uint16_t port;
@@ -65,6 +96,21 @@ struct server {
     uint64_t sent;                          /* protected by lock; bytes since server_play */
     struct server_code codes[SERVER_CODES]; /* protected by lock; IOCTLs since server_play */
     bool stop, disconnect;                  /* protected by lock */
+
+    pthread_cond_t done; /* an order is */
+    /* protected by lock */
+    struct server_order order;
+    struct server_key keys[SERVER_LEASES];
+    unsigned key_count;
+    struct wire_lease last_lease; /* version 0: none */
+    struct {
+        int lease;
+        unsigned state;
+    } acks[SERVER_ACKS];
+    unsigned ack_count;
+    struct server_note notes[SERVER_NOTES]; /* oldest first */
+    unsigned note_count, watch_count;
+    struct server_watch watches[SERVER_WATCHES]; /* the thread's own */
 
     /* The thread's own. */
     struct server_conn conns[SERVER_CONNECTIONS];
@@ -95,6 +141,7 @@ struct exchange {
     uint32_t failed; /* status of a CREATE that failed, for the related ones behind it */
     const struct wire_header *request;
     struct wire_header reply;
+    uint64_t closed;     /* the serial number of an open that this CLOSE has closed */
     bool own_body;       /* the handler wrote one, whatever the status is */
     bool count_is_given; /* of this WRITE */
     uint32_t count;
@@ -114,6 +161,30 @@ uint32_t server_flush_file(struct exchange *x, struct rd msg, struct wr *w);
 uint32_t server_lock(struct exchange *x, struct rd msg, struct wr *w);
 uint32_t server_set_info(struct exchange *x, struct rd msg, struct wr *w);
 uint32_t server_control(struct exchange *x, struct rd msg, struct wr *w);
+
+/* ---- lease.c ---- */
+
+/* Remembers the key that a CREATE asks for; false where it asks for none. */
+bool server_lease_asked(struct exchange *x, struct rd contexts, struct wire_lease *ret);
+/* Appends the context that grants it. */
+void server_lease_grant(const struct exchange *x, const struct wire_lease *asked, struct wr *chain,
+                        bool last);
+/* Sends the break, in frames of its own; s->out is empty before and after. */
+bool server_break_now(struct server *s, const struct server_break *b);
+uint32_t server_lease_ack(struct exchange *x, struct rd msg, struct wr *w);
+/* Does the order that waits, if one does. */
+void server_obey(struct server *s);
+
+/* ---- notify.c ---- */
+
+/* Lets a CHANGE_NOTIFY wait. */
+uint32_t server_watch_add(struct exchange *x, struct rd msg);
+/* Answers those that wait, as far as there are notes. */
+void server_watch_flush(struct server *s);
+/* Ends the one of a CANCEL, those of an open that is closed, those of a connection that is gone. */
+void server_watch_cancel(struct server *s, struct server_conn *c, const struct wire_header *h);
+void server_watch_closed(struct server *s, uint64_t open);
+void server_watch_forget(struct server *s, const struct server_conn *c);
 
 /* ---- share.c ---- */
 

@@ -103,6 +103,7 @@ bool server_flush(struct server *s, struct server_conn *c)
 
 static void conn_close(struct server *s, struct server_conn *c)
 {
+    server_watch_forget(s, c);
     server_open_close_all(s, c);
     close(c->fd);
     free(c->in);
@@ -172,6 +173,8 @@ static bool woken(struct server *s)
     bool stop = s->stop, disconnect = s->disconnect;
     s->disconnect = false;
     pthread_mutex_unlock(&s->lock);
+    server_obey(s);
+    server_watch_flush(s);
     for (size_t i = 0; (stop || disconnect) && i < SERVER_CONNECTIONS; i++)
         if (s->conns[i].fd >= 0)
             conn_close(s, &s->conns[i]);
@@ -239,6 +242,9 @@ static struct server *release(struct server *s)
         close(s->listener);
     if (s->wake >= 0)
         close(s->wake);
+    for (unsigned i = 0; i < s->note_count; i++)
+        free(s->notes[i].output);
+    pthread_cond_destroy(&s->done);
     pthread_mutex_destroy(&s->lock);
     free(s->out.w.buf);
     free(s->scratch);
@@ -253,6 +259,7 @@ struct server *server_new(const struct server_script *script)
     if (!s)
         return NULL;
     pthread_mutex_init(&s->lock, NULL);
+    pthread_cond_init(&s->done, NULL);
     for (size_t i = 0; i < SERVER_CONNECTIONS; i++)
         s->conns[i].fd = -1;
     s->serial = 1000;
@@ -303,6 +310,7 @@ void server_play(struct server *s, const struct server_script *script)
     memset(s->codes, 0, sizeof(s->codes));
     s->frames = 0;
     s->sent = 0;
+    s->ack_count = 0;
     pthread_mutex_unlock(&s->lock);
 }
 

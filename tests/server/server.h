@@ -55,6 +55,7 @@ enum server_action {
     SERVER_BAD_LENGTH,     /* the frame with the reply says that it is `value` bytes long */
     SERVER_RANDOM,         /* `value` random bytes instead of the frame with the reply */
     SERVER_COUNT,          /* a WRITE says that it took `value` bytes, and takes them */
+    SERVER_BREAK,          /* the script's break number `value` leaves before the reply */
 };
 
 enum server_place {
@@ -82,6 +83,24 @@ struct server_ioctl {
     struct rd output; /* goes with whatever status */
 };
 
+/* What a CREATE that asks for a lease gets. The server keeps no leases: it grants what it is told,
+ * breaks what it is told, and remembers which keys were asked for and which breaks acknowledged. */
+struct server_lease {
+    unsigned state; /* of what is asked; the context is answered also where nothing is left */
+    uint16_t epoch;
+    uint32_t flags;
+};
+
+enum { SERVER_UNKNOWN_KEY = -1 };
+
+struct server_break {
+    int lease; /* the n-th key that was asked for, from 0; or SERVER_UNKNOWN_KEY */
+    uint16_t epoch;
+    unsigned state; /* what is left */
+    bool ack;       /* ACK_REQUIRED */
+    unsigned times; /* 0: once */
+};
+
 /* Where WRITEs to any file land: bytes behind its end are counted and forgotten. */
 struct server_sink {
     uint8_t *data;
@@ -101,6 +120,11 @@ struct server_script {
     size_t rule_count;
     const struct server_ioctl *ioctls;
     size_t ioctl_count;
+    uint32_t capabilities; /* SMB2_GLOBAL_CAP_... besides LARGE_MTU */
+    struct server_lease lease;
+    const struct server_break *breaks;
+    size_t break_count;
+    bool quiet_watches;      /* CHANGE_NOTIFY gets no interim response */
     struct server_sink sink; /* the server's from server_play on, until its client is gone */
 };
 
@@ -128,5 +152,23 @@ unsigned server_count(struct server *s, int command);
 unsigned server_frames(struct server *s);
 /* Handles that are open now. */
 unsigned server_opens(struct server *s);
+
+/* ---- leases and watches ---- */
+
+/* Sends a break, as the script's rules do; has been sent when this returns. False: to nobody. */
+bool server_send_break(struct server *s, const struct server_break *b);
+/* How many different keys have been asked for since server_new. */
+unsigned server_leases(struct server *s);
+/* What the last CREATE that asked for a lease asked for. False: none did yet. */
+bool server_last_lease(struct server *s, struct wire_lease *ret);
+/* The n-th acknowledgement since server_play, from 0: whose (as in server_break), and the state.
+ * False: there are not so many. */
+bool server_ack(struct server *s, unsigned n, int *ret_lease, unsigned *ret_state);
+
+/* Answers the CHANGE_NOTIFY that waits longest, or the next one to come; `output` is copied, and
+ * goes with STATUS_SUCCESS only. */
+void server_notify(struct server *s, uint32_t status, struct rd output);
+/* CHANGE_NOTIFYs that wait. */
+unsigned server_watches(struct server *s);
 
 #endif
