@@ -84,16 +84,33 @@ static struct client_how how_of(unsigned how, uint32_t disposition, uint32_t att
     return h;
 }
 
+/* MS-FSA 2.1.5.1.2.1: a hidden or system file is overwritten only by who says that it is one. What
+ * was believed of that may be old. */
+static int create_knowing(struct share *s, const char *path, struct client_how how,
+                          struct client_file **ret, struct file_attr *ret_attr, bool *ret_created,
+                          struct error *err)
+{
+    struct file_attr now;
+    int r = client_create(s->client, path, &how, ret, ret_attr, ret_created, err);
+    bool overwrites = how.disposition == FILE_OVERWRITE || how.disposition == FILE_OVERWRITE_IF;
+    if (r != -EACCES || !overwrites ||
+        client_stat(s->client, path, s->style, &now, NULL, NULL) < 0 ||
+        (kept_attributes(&now) & ~how.attributes) == 0)
+        return r;
+    how.attributes |= kept_attributes(&now);
+    return client_create(s->client, path, &how, ret, ret_attr, ret_created, err);
+}
+
 /* A file that may be written and whose attributes may not be set, opens for the first alone. */
 static int create_path(struct share *s, const char *path, struct client_how how,
                        struct client_file **ret, struct file_attr *ret_attr, bool *ret_created,
                        struct error *err)
 {
-    int r = client_create(s->client, path, &how, ret, ret_attr, ret_created, err);
+    int r = create_knowing(s, path, how, ret, ret_attr, ret_created, err);
     if (r != -EACCES || !(how.access & FILE_WRITE_ATTRIBUTES))
         return r;
     how.access &= ~(uint32_t)FILE_WRITE_ATTRIBUTES;
-    return client_create(s->client, path, &how, ret, ret_attr, ret_created, NULL) < 0 ? r : 0;
+    return create_knowing(s, path, how, ret, ret_attr, ret_created, NULL) < 0 ? r : 0;
 }
 
 /* Opens what is there, without any lock. `heard`: its attributes as they were last heard of, or
