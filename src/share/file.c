@@ -84,7 +84,7 @@ static struct client_how how_of(unsigned how, uint32_t disposition, uint32_t att
     return h;
 }
 
-/* MS-FSA 2.1.5.1.2.1: a hidden or system file is overwritten only by who says that it is one. What
+/* MS-FSA 2.1.5.1.2: a hidden or system file is overwritten only by who says that it is one. What
  * was believed of that may be old. */
 static int create_knowing(struct share *s, const char *path, struct client_how how,
                           struct client_file **ret, struct file_attr *ret_attr, bool *ret_created,
