@@ -17,6 +17,11 @@
  * since its ticket was taken, and attributes only if no later ask has been answered already. So
  * answers may arrive in any order, and the older never wins. Orders are 64-bit serial numbers and
  * may wrap.
+ *
+ * Trust. What nobody promised anything about is believed for its cache's lifetime, counted from
+ * when it was asked for. Under a promise of the server (a lease, or the tree-wide watch) it is
+ * believed until the server takes the promise back, and at most for CacheMaxAge, since servers do
+ * not tell of what is done behind their back.
  */
 #ifndef LARDER_CACHE_CACHE_H
 #define LARDER_CACHE_CACHE_H
@@ -73,6 +78,8 @@ enum cache_step {
     CACHE_SEARCH, /* search the one name in the directory */
     CACHE_STAT,   /* stat the path */
     CACHE_OPEN,   /* open the path: nothing believed forbids it */
+    CACHE_VERIFY, /* the directory's listing would answer but for its age: stat the directory, call
+                     cache_verified, and plan anew */
 };
 
 enum cache_intent { CACHE_LOOK_UP, CACHE_OPEN_IT };
@@ -97,8 +104,15 @@ void cache_plan_lookup(struct cache *c, struct cache_file *dir, const char *name
 /* The attributes of a file that the caller holds. ANSWER or STAT. */
 void cache_plan_attr(struct cache *c, struct cache_file *f, uint64_t now, struct cache_plan *ret);
 
-/* The whole listing of a directory: the believed one (a reference), or NULL: LIST it. */
+/* The whole listing of a directory: the believed one (a reference), or NULL: LIST it, or where
+ * cache_must_verify says so, VERIFY and plan anew. */
 struct cache_listing *cache_plan_listing(struct cache *c, struct cache_file *dir, uint64_t now);
+
+/* Whether a listing of `dir` is held that is promised still but too old, and that one STAT of the
+ * directory can renew. Not where the entries' attributes are wanted, too, have run out, and one
+ * round trip brings them all: then a LIST costs the same and tells more. */
+bool cache_must_verify(struct cache *c, struct cache_file *dir, bool attributes_wanted,
+                       uint64_t now);
 
 /* Walks `path` ("a/b/c") by structure alone: *ret_dir gets a reference to the parent directory
  * object of the last component (made where it is not known yet, without any belief), *ret_name the
@@ -171,6 +185,81 @@ void cache_name_changed(struct cache *c, struct cache_file *dir, const char *nam
  * listing and attributes are believed no longer. A name that is not the file's only one does not
  * lead to it any more; true: another one does. */
 bool cache_name_failed(struct cache *c, struct cache_file *f, enum observe_miss reason);
+
+/* ---- promises ---- */
+
+/*
+ * Where the server promised to tell of changes, beliefs live until CacheMaxAge (0: promises prolong
+ * nothing), counted from when they were asked for or last verified; valid_until says so. The
+ * promise counts for what the very request asked that brought it, and for all that is asked after
+ * it was noted here: a question that was under way by then may have been answered, and outdated,
+ * before the promise began. It hangs on the file object, which the caller refers to meanwhile.
+ */
+
+/* A READ lease. On a directory: its listing, the names in it, and that others are missing; not its
+ * own attributes. On a file: its attributes, as the server told them of this file; those out of a
+ * listing keep FileInfoCacheLifetime, since servers hold back size and time there until a writer
+ * closes. `ticket` is that of the request which was granted it. Noted anew, it goes on. False: not
+ * counted, since it was taken back (cache_broken) after that ticket. */
+bool cache_promised(struct cache *c, struct cache_file *f, struct cache_ticket ticket);
+/* It ended, and nothing had changed by then (our own close): beliefs fall back to what is left of
+ * their lifetimes. */
+void cache_unpromised(struct cache *c, struct cache_file *f);
+/* The server took it back: nothing that was asked before is believed, reason `broken`: a
+ * directory's listing, names and negatives, a file's attributes; nor are answers that are under
+ * way. O(1): what is not dropped at once is when it is asked for. */
+void cache_broken(struct cache *c, struct cache_file *f);
+/* The session is lost, and with it all promises and the watch: beliefs fall back to what is left of
+ * their lifetimes. O(1). */
+void cache_promises_lost(struct cache *c);
+
+/* A tree-wide watch at the root stands: the server is known to have armed it before now, and tells
+ * of every change of names, attributes, sizes and times beneath, in order. It covers all three
+ * caches, attributes out of listings too, but not: the root's own attributes, files with several
+ * hard links (servers tell of one name), and names under which the server may know something else
+ * (short names; non-ASCII ones that no listing has so). Noted anew, it goes on. */
+void cache_watched(struct cache *c);
+/* It ended without a gap: beliefs fall back to what is left of their lifetimes. */
+void cache_unwatched(struct cache *c);
+
+enum cache_notice { /* MS-FSCC 2.7.1 */
+                    CACHE_ADDED = 1,
+                    CACHE_REMOVED,
+                    CACHE_MODIFIED,
+                    CACHE_RENAMED_FROM,
+                    CACHE_RENAMED_TO,
+};
+/*
+ * The watch tells of `path`, "a/b", as the server spells it. When a change was made is not told: it
+ * may be older than what is believed. So a name that came or went is asked for by itself when next
+ * it is wanted, and the listing goes on to answer for all others; the answer is worked into the
+ * listing. Only who wants the whole listing has to LIST meanwhile. What is modified loses its
+ * attributes. What was under way is not believed where it touches the name.
+ *
+ * Echoes: the server tells us of what we did, too. Every own change of a name that was patched in
+ * expects one notice of it, within 5 s; the first that comes of that name, if it says the same,
+ * changes nothing. That is right even where it was another client's: notices come in the order of
+ * the changes, so as many are still to come as were made after. Any other notice of the name ends
+ * the expectation. An echo that overtakes the reply to the change is recognised when that is
+ * patched in. A modification by ourselves cannot be told from another's: it costs the file's
+ * attributes.
+ */
+void cache_noticed(struct cache *c, enum cache_notice action, const char *path, size_t len,
+                   uint64_t now);
+/* Notices were lost (overflow): nothing that was asked before and rests on no lease is believed,
+ * reason `changed`. The watch goes on. O(1). */
+void cache_notices_lost(struct cache *c);
+
+/* The answer to VERIFY: the directory's attributes, asked for with `ticket` by its path; NULL: it
+ * could not be asked. Where id and times are those that it had when it was listed, the listing and
+ * the names asked for since are believed as if asked for with this ticket: true. Else the listing
+ * is dropped, reason `changed`. Those it had when listed are what cache_commit_attr was told with
+ * the listing's own ticket, before cache_commit_listing: as of before the listing began (the
+ * CREATE's reply). They are worth something only if they had been seen 2 s before the listing
+ * already, since a server's clock may be coarse; else VERIFY is not asked for, but LIST; and so
+ * where a name in the directory has changed since. */
+bool cache_verified(struct cache *c, struct cache_file *dir, const struct file_attr *attr,
+                    struct cache_ticket ticket, uint64_t now);
 
 /* ---- own changes ---- */
 
