@@ -438,6 +438,20 @@ static int change_by_open(struct share *s, struct cache_file *n, struct share_fi
     return r < 0 ? r : share_file_getattr(s, n, f, ret, err);
 }
 
+/* Another open that wrote would set the time of its writing when it is closed. */
+static void keep_times(struct share *s, struct cache_file *n, const struct share_file *f,
+                       const struct client_basic *basic)
+{
+    enum { MOST = 16 };
+    struct share_file *other[MOST];
+    const struct client_basic times = {.accessed = basic->accessed, .written = basic->written};
+    size_t count = basic->written ? opens_that_wrote(s, n, f, other, MOST) : 0;
+    for (size_t i = 0; i < count; i++) {
+        client_file_set_basic(other[i]->open, &times, NULL);
+        opens_io_end(s, other[i]);
+    }
+}
+
 int share_change(struct share *s, struct share_node *n, struct share_file *f,
                  const struct share_change *change, struct share_entry *ret, struct error *err)
 {
@@ -454,6 +468,8 @@ int share_change(struct share *s, struct share_node *n, struct share_file *f,
         r = change_by_open(s, n, f, change, &basic, ret, err);
     else
         r = change_by_name(s, n, change, &basic, ret, err);
+    if (r == 0)
+        keep_times(s, n, f, &basic);
     if (change->set_size) {
         pthread_mutex_lock(&s->lock);
         struct share_file *any = opens_find(s, n);

@@ -89,6 +89,26 @@ struct share_file *opens_io_begin(struct share *s, struct share_file *f, unsigne
     return through;
 }
 
+size_t opens_that_wrote(struct share *s, const struct cache_file *file,
+                        const struct share_file *but, struct share_file *ret[], size_t room)
+{
+    size_t count = 0;
+    struct list *at;
+    pthread_mutex_lock(&s->lock);
+    struct opened *o = find(s, file);
+    if (o)
+        list_for_each(at, &o->files)
+        {
+            struct share_file *f = container_of(at, struct share_file, link);
+            if (f == but || !f->wrote || f->closed || count == room)
+                continue;
+            f->users++;
+            ret[count++] = f;
+        }
+    pthread_mutex_unlock(&s->lock);
+    return count;
+}
+
 void opens_io_end(struct share *s, struct share_file *f)
 {
     struct list closed;

@@ -59,6 +59,10 @@ void share_finish_closes(struct share *s, struct list *closed);
  * the beginning and goes when its user is done and it holds no locks. Made a user of it, until
  * opens_io_end. share->lock not held. */
 int share_open_beside(struct share *s, struct share_file *f, struct share_file **ret);
+/* Other opens than `but` (may be NULL) by which the file was written, as many as there is room for:
+ * each stays until opens_io_end. share->lock not held. */
+size_t opens_that_wrote(struct share *s, const struct cache_file *file,
+                        const struct share_file *but, struct share_file *ret[], size_t room);
 /* By this open the file was changed: what others read along with their open is old. */
 void opens_changed(struct share *s, struct share_file *by);
 
