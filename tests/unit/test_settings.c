@@ -126,6 +126,19 @@ static void off_believes_nothing(void **state)
     assert_true(s.require_security_signature && s.performance_events);
 }
 
+static void only_larder_asks_for_promises_and_bounds_what_it_holds_open(void **state)
+{
+    static const char *const names[] = {"23h2", "25h2", "off", "larder"};
+    for (size_t i = 0; i < 4; i++) {
+        struct settings s = profile(names[i]);
+        assert_int_equal(s.leases, i == 3);
+        assert_int_equal(s.watches, i == 3);
+        assert_int_equal(s.cache_max_age, 60);
+        assert_int_equal(s.dormant_directory_timeout, 600);
+        assert_int_equal(s.dormant_file_limit, i < 2 ? 1023 : 512);
+    }
+}
+
 static void every_profile_offers_every_dialect(void **state)
 {
     static const char *const names[] = {"23h2", "25h2", "larder", "off"};
@@ -218,6 +231,11 @@ static const char *const all_names[] = {
     "FileNotFoundCacheLifetime",
     "FileNotFoundCacheEntriesMax",
     "CacheMemoryMax",
+    "Leases",
+    "Watches",
+    "CacheMaxAge",
+    "DormantDirectoryTimeout",
+    "DormantFileLimit",
     "RequireSecuritySignature",
     "Smb2DialectMin",
     "Smb2DialectMax",
@@ -244,7 +262,8 @@ static void every_setting_says_its_meaning_and_fits_a_line(void **state)
         assert_true(strlen(info->meaning) < 80);
         assert_true(info->min < info->max);
         bool known_unit = strcmp(info->unit, "") == 0 || strcmp(info->unit, "s") == 0 ||
-                          strcmp(info->unit, "entries") == 0 || strcmp(info->unit, "bytes") == 0;
+                          strcmp(info->unit, "entries") == 0 || strcmp(info->unit, "bytes") == 0 ||
+                          strcmp(info->unit, "handles") == 0;
         assert_true(known_unit);
     }
 }
@@ -320,7 +339,7 @@ static void numbers_are_taken_up_to_their_range_and_not_beyond(void **state)
             REFUSED(info->name, value, -EINVAL, info->name, max);
         }
     }
-    assert_int_equal(numbers, 8);
+    assert_int_equal(numbers, 11);
 }
 
 static void what_is_no_plain_number_is_refused(void **state)
@@ -433,9 +452,10 @@ static void a_setting_changes_itself_alone(void **state)
     const struct setting_info *info;
     for (size_t i = 0; (info = settings_info(i)); i++) {
         struct settings before = profile("larder"), after = before;
-        const char *value = strncmp(info->name, "Smb2", 4) == 0 ? "2.1"
-                            : *info->unit                       ? "70000"
-                                                                : "false";
+        const char *value = strncmp(info->name, "Smb2", 4) == 0  ? "2.1"
+                            : strcmp(info->unit, "handles") == 0 ? "700"
+                            : *info->unit                        ? "70000"
+                                                                 : "false";
         set(&after, info->name, value);
         for (size_t j = 0; settings_info(j); j++) {
             char old[32], new[32];
@@ -456,6 +476,7 @@ int main(void)
         cmocka_unit_test(the_two_windows_profiles_differ_in_the_directory_cache_alone),
         cmocka_unit_test(larder_caches_all_and_asks_by_evidence),
         cmocka_unit_test(off_believes_nothing),
+        cmocka_unit_test(only_larder_asks_for_promises_and_bounds_what_it_holds_open),
         cmocka_unit_test(every_profile_offers_every_dialect),
         cmocka_unit_test(a_profile_is_found_in_any_case_and_keeps_its_own_name),
         cmocka_unit_test(an_unknown_profile_is_told_which_there_are),
