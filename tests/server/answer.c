@@ -395,6 +395,7 @@ static const struct {
     [SMB2_IOCTL] = {server_control, TREE},
     [SMB2_ECHO] = {echo, NOTHING},
     [SMB2_QUERY_DIRECTORY] = {query_directory, TREE},
+    [SMB2_CHANGE_NOTIFY] = {NULL, TREE}, /* see begin_watch */
     [SMB2_QUERY_INFO] = {query_info, TREE},
     [SMB2_SET_INFO] = {server_set_info, TREE},
     [SMB2_OPLOCK_BREAK] = {server_lease_ack, TREE},
@@ -407,7 +408,8 @@ static uint32_t refuse(const struct exchange *x)
 {
     const struct wire_header *h = x->request;
     bool related = h->flags & SMB2_FLAGS_RELATED_OPERATIONS;
-    if (h->command >= SMB2_COMMANDS || !handlers[h->command].answer)
+    if (h->command >= SMB2_COMMANDS ||
+        (!handlers[h->command].answer && h->command != SMB2_CHANGE_NOTIFY))
         return (uint32_t)STATUS_NOT_SUPPORTED;
     enum need need = handlers[h->command].need;
     if (need >= SESSION && (!x->c->session_id || (!related && h->session_id != x->c->session_id)))
@@ -464,12 +466,16 @@ static struct wire_header reply_header(const struct wire_header *h, const struct
     return r;
 }
 
-/* 3.3.4.2: the interim response takes the credits with it. False: hang up. */
-static bool interim(struct exchange *x, const struct outcome *o)
+static void make_async(struct exchange *x)
 {
-    static const struct outcome plain = {0};
     x->reply.flags |= SMB2_FLAGS_ASYNC_COMMAND;
     x->reply.async_id = ++x->s->serial;
+}
+
+/* 3.3.4.2: the interim response takes the credits with it. False: hang up. */
+static bool interim(struct exchange *x)
+{
+    static const struct outcome plain = {0};
     reply(x, (struct rd){0}, &plain, STATUS_PENDING);
     x->reply.credits = 0;
     return server_flush(x->s, x->c);
@@ -489,15 +495,19 @@ static bool break_first(struct exchange *x, struct rd msg, const struct server_b
 /* It waits, behind an interim response or in silence. */
 static bool begin_watch(struct exchange *x, struct rd msg, const struct outcome *o)
 {
+    bool quiet = x->script.quiet_watches;
     uint32_t status = refuse(x);
-    if (!server_flush(x->s, x->c) || (!x->script.quiet_watches && !interim(x, o)))
-        return false;
+    if (!status && !quiet)
+        make_async(x);
     if (!status)
         status = server_watch_add(x, msg);
-    if (status)
+    if (status) {
         reply(x, msg, o, status);
-    else
-        server_watch_flush(x->s);
+        return true;
+    }
+    if (!server_flush(x->s, x->c) || (!quiet && !interim(x)))
+        return false;
+    server_watch_flush(x->s);
     return true;
 }
 
@@ -520,8 +530,11 @@ static bool answer_element(struct exchange *x, struct rd msg, bool behind)
         return begin_watch(x, msg, &o);
     x->count_is_given = o.count_is_given;
     x->count = o.count;
-    if (o.interim && !interim(x, &o))
-        return false;
+    if (o.interim) {
+        make_async(x);
+        if (!interim(x))
+            return false;
+    }
     reply(x, msg, &o, o.fail ? o.fail : refuse(x));
     if (x->request->command == SMB2_CREATE)
         x->failed = x->reply.status;

@@ -28,6 +28,8 @@ uint32_t server_watch_add(struct exchange *x, struct rd msg)
         if (s->watches[i].conn)
             continue;
         s->watches[i] = (struct server_watch){x->c, o->serial, ++s->serial, x->reply};
+        if (x->reply.flags & SMB2_FLAGS_ASYNC_COMMAND)
+            s->watches[i].reply.credits = 0; /* the interim response has them */
         count_watches(s, 1);
         return STATUS_SUCCESS;
     }
@@ -45,9 +47,10 @@ static void answer(struct server *s, struct server_watch *watch, uint32_t status
         wire_buffer_response_encode(w, output, (uint32_t)len);
     else
         wire_error_encode(w, NULL, 0);
-    server_flush(s, watch->conn);
+    struct server_conn *c = watch->conn;
     watch->conn = NULL;
-    count_watches(s, -1);
+    count_watches(s, -1); /* before anybody can have the answer */
+    server_flush(s, c);
 }
 
 static struct server_watch *oldest(struct server *s)
