@@ -362,9 +362,10 @@ int share_rename(struct share *s, struct share_node *from_dir, const char *from,
 
 /* ---- attributes ---- */
 
-/* The terms of SET_INFO. Attributes are set all at once there, so that the others must be known. */
-static int basic_of(struct share *s, struct cache_file *n, const struct share_change *change,
-                    struct client_basic *ret, struct error *err)
+/* The terms of SET_INFO. Attributes are set all at once there, so that the others must be known: by
+ * `f` (may be NULL) of what has no name any more. */
+static int basic_of(struct share *s, struct cache_file *n, struct share_file *f,
+                    const struct share_change *change, struct client_basic *ret, struct error *err)
 {
     *ret = (struct client_basic){
         .created = change->created, .accessed = change->accessed, .written = change->written};
@@ -372,6 +373,8 @@ static int basic_of(struct share *s, struct cache_file *n, const struct share_ch
         return 0;
     struct share_entry now;
     int r = share_getattr(s, n, &now, err);
+    if (r < 0 && f)
+        r = share_file_getattr(s, n, f, &now, err);
     if (r < 0)
         return r;
     uint32_t attributes = (now.attr.attributes | change->attributes_on) & ~change->attributes_off;
@@ -459,7 +462,7 @@ int share_change(struct share *s, struct share_node *n, struct share_file *f,
     struct share_entry state;
     if (!ret)
         ret = &state;
-    int r = basic_of(s, n, change, &basic, err);
+    int r = basic_of(s, n, f, change, &basic, err);
     if (r < 0)
         return r;
     if (!change->set_size && !says_something(&basic))
