@@ -71,9 +71,7 @@ static bool anything_open_in(const struct side *s, const char *path)
 /* Without a name it is reached by the descriptor alone, and that one may only read. */
 static bool is_nameless_and_read(const struct side *s, int slot)
 {
-    char file[REAL_SIZE];
-    return (fcntl(s->slot[slot], F_GETFL) & O_ACCMODE) == O_RDONLY &&
-           real_path(s->slot[slot], file) && strstr(file, " (deleted)");
+    return (fcntl(s->slot[slot], F_GETFL) & O_ACCMODE) == O_RDONLY && has_lost_name(s->slot[slot]);
 }
 
 static bool is_dir(const struct side *s, const struct op *op)
@@ -84,6 +82,13 @@ static bool is_dir(const struct side *s, const struct op *op)
     return r == 0 && S_ISDIR(st.st_mode);
 }
 
+/* The name by which it was opened is gone. */
+static bool has_lost_name(int fd)
+{
+    char file[REAL_SIZE];
+    return real_path(fd, file) && strstr(file, " (deleted)");
+}
+
 /* One of an open file's names may be the one by which the server knows it, wherever it stands. */
 static bool any_open_has_links(const struct side *s, const char *path)
 {
@@ -91,7 +96,8 @@ static bool any_open_has_links(const struct side *s, const char *path)
     if (fstatat(s->top, path, &st, AT_SYMLINK_NOFOLLOW) < 0 || !S_ISDIR(st.st_mode))
         return false;
     for (int i = 0; i < SLOTS; i++)
-        if (s->slot[i] >= 0 && fstat(s->slot[i], &st) == 0 && st.st_nlink > 1)
+        if (s->slot[i] >= 0 && fstat(s->slot[i], &st) == 0 && !S_ISDIR(st.st_mode) &&
+            st.st_nlink + has_lost_name(s->slot[i]) > 1)
             return true;
     return false;
 }
