@@ -43,6 +43,13 @@ static bool real_path(int fd, char ret[static REAL_SIZE])
     return n > 0;
 }
 
+/* The name by which it was opened is gone. */
+static bool has_lost_name(int fd)
+{
+    char file[REAL_SIZE];
+    return real_path(fd, file) && strstr(file, " (deleted)");
+}
+
 /* The directory's real path with a slash; false: there is no such directory. */
 static bool real_dir(const struct side *s, const char *path, char ret[static REAL_SIZE])
 {
@@ -80,13 +87,6 @@ static bool is_dir(const struct side *s, const struct op *op)
     int r =
         op->kind == OP_FCHMOD ? fstat(s->slot[op->slot], &st) : fstatat(s->top, op->path, &st, 0);
     return r == 0 && S_ISDIR(st.st_mode);
-}
-
-/* The name by which it was opened is gone. */
-static bool has_lost_name(int fd)
-{
-    char file[REAL_SIZE];
-    return real_path(fd, file) && strstr(file, " (deleted)");
 }
 
 /* One of an open file's names may be the one by which the server knows it, wherever it stands. */
