@@ -460,6 +460,7 @@ int share_change(struct share *s, struct share_node *n, struct share_file *f,
 {
     struct client_basic basic;
     struct share_entry state;
+    bool wanted = ret;
     if (!ret)
         ret = &state;
     int r = basic_of(s, n, f, change, &basic, err);
@@ -480,6 +481,8 @@ int share_change(struct share *s, struct share_node *n, struct share_file *f,
             opens_changed(s, any);
         pthread_mutex_unlock(&s->lock);
     }
+    if (r == 0 && wanted)
+        share_mark_link(s, n, ret);
     return r;
 }
 

@@ -56,7 +56,7 @@ def tree_of(place):
                 content = os.readlink(path)
             regular = kind == stat.S_IFREG
             told[os.path.relpath(path, place)] = (kind, regular and s.st_size, regular and stat.S_IMODE(s.st_mode),
-                                                  kind != stat.S_IFLNK and s.st_mtime_ns // 100, content)
+                                                  s.st_mtime_ns // 100, content)
     return told
 
 
@@ -310,6 +310,8 @@ def rsync(place, local, size):
     source, there, back = f"{local}/rsync", f"{place}/rsync", f"{local}/rsync-back"
     make_tree(source, size, rng)
     os.symlink("empty/nowhere", f"{source}/dangling")
+    os.utime(f"{source}/dangling", (1_400_000_000, 1_400_000_000), follow_symlinks=False)
+    settle(source, 1_500_000_000)
 
     def around(what):
         done(f"rsync -a there{what}", run("rsync", "-a", "--delete", f"{source}/", f"{there}/"))
