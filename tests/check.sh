@@ -59,7 +59,7 @@ configure "$build-asan" address,undefined
 run "ASan and UBSan" "$build-asan" --timeout-multiplier 4 --no-suite bench
 
 configure "$build-tsan" thread
-run "TSan" "$build-tsan" --timeout-multiplier 4 client signing client_faults client_refusals share_threads observe relay mount names locks_waiting
+run "TSan" "$build-tsan" --timeout-multiplier 4 client signing client_faults client_refusals client_leases client_acks client_watches share_threads observe relay mount names locks_waiting
 
 echo "== fuzz, $seconds s each"
 if FUZZ_BUILD="$build-fuzz" "$here/tests/fuzz/run.sh" "$seconds"; then
