@@ -75,8 +75,9 @@ void listing_drop(struct cache *c, struct cache_file *dir, enum observe_miss why
         return;
     ring_del(&c->ring[OBSERVE_DIR], &d->ring);
     c->bytes -= listing_memory(d->listing);
-    dir_forget(d, listing_ticket(d->listing).order);
+    dir_forget(d, listing_stamp(d->listing).order);
     d->listing = cache_listing_unref(d->listing);
+    d->base_known = false;
     d->lost = why;
     file_settle(c, dir);
 }
@@ -139,8 +140,7 @@ void keep_bounds(struct cache *c, enum observe_cache which, const struct ring_en
 void info_believe(struct cache *c, struct cache_file *f, const struct file_attr *attr,
                   struct stamp stamp)
 {
-    file_hear(f, attr);
-    f->info = stamp;
+    file_hear(f, attr, stamp);
     if (f->believed) {
         f->ring.used = true;
     } else {
@@ -196,6 +196,8 @@ void listing_insert(struct cache *c, struct cache_file *dir, struct cache_listin
         c->bytes -= listing_memory(d->listing);
     cache_listing_unref(d->listing);
     d->listing = cache_listing_ref(l);
+    d->verified = 0;
+    d->base_known = false;
     c->bytes += listing_memory(l);
     if (renewed)
         d->ring.used = true;
@@ -223,9 +225,12 @@ struct cache_listing *listing_valid(struct cache *c, struct cache_file *dir, uin
     *ret_why = !c->enabled[OBSERVE_DIR] ? MISS_DISABLED : d ? d->lost : MISS_ABSENT;
     if (!d)
         return NULL;
-    if (d->listing && !still_valid(c, OBSERVE_DIR, listing_ticket(d->listing).sent, now)) {
-        listing_drop(c, dir, MISS_EXPIRED);
-        *ret_why = MISS_EXPIRED;
+    struct term t = {0};
+    if (d->listing && !(t = listing_term(c, dir, now)).until) {
+        *ret_why = t.why;
+        if (may_be_verified(c, dir, now))
+            return NULL;
+        listing_drop(c, dir, t.why);
     }
     if (!d->listing && d->too_large && !still_valid(c, OBSERVE_DIR, d->too_large_sent, now)) {
         d->too_large = false;
@@ -237,8 +242,9 @@ struct cache_listing *listing_valid(struct cache *c, struct cache_file *dir, uin
 
 bool info_valid(struct cache *c, struct cache_file *f, uint64_t now, enum observe_miss *ret_why)
 {
-    if (f->believed && !still_valid(c, OBSERVE_INFO, f->info.sent, now))
-        info_drop(c, f, MISS_EXPIRED);
+    struct term t = {0};
+    if (f->believed && !(t = info_term(c, f, now)).until)
+        info_drop(c, f, t.why);
     *ret_why = !c->enabled[OBSERVE_INFO] ? MISS_DISABLED : f->lost;
     return f->believed;
 }
@@ -274,21 +280,17 @@ struct cache_negative *negative_next_alike(const struct cache *c, const struct c
     return NULL;
 }
 
-bool negative_valid(struct cache *c, struct cache_file *dir, const char *name, size_t len,
-                    uint64_t now, uint64_t *ret_until, enum observe_miss *ret_why)
+struct term negative_valid(struct cache *c, struct cache_file *dir, const char *name, size_t len,
+                           uint64_t now)
 {
-    *ret_why = c->enabled[OBSERVE_NOTFOUND] ? MISS_ABSENT : MISS_DISABLED;
     struct cache_negative *n = negative_find(c, dir, name, len);
     if (!n)
-        return false;
-    if (!still_valid(c, OBSERVE_NOTFOUND, n->stamp.sent, now)) {
-        negative_drop(c, n);
-        *ret_why = MISS_EXPIRED;
-        return false;
-    }
+        return (struct term){.why = c->enabled[OBSERVE_NOTFOUND] ? MISS_ABSENT : MISS_DISABLED};
+    struct term t = missing_term(c, dir, name, len, &n->stamp, now);
     n->ring.used = true;
-    *ret_until = n->stamp.sent + c->lifetime[OBSERVE_NOTFOUND];
-    return true;
+    if (!t.until)
+        negative_drop(c, n);
+    return t;
 }
 
 void negatives_supersede(struct cache *c, struct cache_file *dir, const char *name, size_t len,
@@ -308,10 +310,15 @@ void negatives_supersede(struct cache *c, struct cache_file *dir, const char *na
     }
 }
 
-bool listed_attr_valid(const struct cache *c, const struct cache_listing *l, size_t i,
-                       const struct cache_file *f, uint64_t now)
+bool listed_attr_valid(const struct cache *c, const struct cache_file *dir,
+                       const struct cache_listing *l, size_t i, const struct cache_file *f,
+                       uint64_t now)
 {
-    struct cache_ticket t = listing_heard(l, i);
-    return cache_listing_attr_known(l, i) && still_valid(c, OBSERVE_INFO, t.sent, now) &&
-           order_after(t.order, f->changed) && (!f->heard || !order_after(f->info.order, t.order));
+    struct stamp s = listing_heard(l, i);
+    const char *name;
+    size_t len = listing_at(l, i, &name)->len;
+    return cache_listing_attr_known(l, i) && listed_attr_term(c, l, i, f, now).until &&
+           order_after(s.order, f->changed) &&
+           (!f->heard || !order_after(f->info.order, s.order)) &&
+           !modified_since(c, dir, name, len, s.asked);
 }

@@ -39,7 +39,7 @@ void drop_attr(struct cache *c, struct cache_file *f, enum observe_miss why)
     f->changed = ++c->order;
 }
 
-static void drop_negative(struct cache *c, struct cache_negative *n, enum observe_miss why)
+void drop_negative(struct cache *c, struct cache_negative *n, enum observe_miss why)
 {
     struct event_path p;
     observe_invalidate(c->observe, OBSERVE_NOTFOUND, why,
@@ -53,6 +53,15 @@ void drop_inside(struct cache *c, struct cache_file *dir, enum observe_miss why)
     drop_names(c, dir, why);
     while ((node = hash_each(&dir->dir->negatives, NULL)))
         drop_negative(c, container_of(node, struct cache_negative, by_fold), why);
+}
+
+void void_names(struct cache *c, struct cache_file *dir, enum observe_miss why)
+{
+    struct cache_dir *d = dir->dir;
+    drop_names(c, dir, why);
+    d->void_before = d->changed;
+    d->void_why = why;
+    d->doubt_count = 0;
 }
 
 void cache_changed(struct cache *c, struct cache_file *f, enum observe_miss reason)
@@ -129,7 +138,7 @@ void listing_patched(struct cache *c, struct cache_file *dir, size_t before, int
     if (cache_listing_wire_bytes(l) > c->settings.directory_cache_entry_size_max ||
         listing_memory(l) > c->settings.cache_memory_max) {
         observe_invalidate(c->observe, OBSERVE_DIR, MISS_TOO_LARGE, event_file(c, dir, &p));
-        listing_drop_too_large(c, dir, listing_ticket(l).sent);
+        listing_drop_too_large(c, dir, listing_stamp(l).sent);
     } else {
         keep_bounds(c, OBSERVE_DIR, &d->ring);
     }
@@ -152,7 +161,7 @@ static int64_t entry_of(const struct cache_name *n, bool *ret_exact)
 /* The entries of a file's names show these attributes (NULL: are none to answer with), as of
  * `heard`. */
 static void show_attr(struct cache *c, struct cache_file *f, const struct file_attr *attr,
-                      struct cache_ticket heard)
+                      struct stamp heard)
 {
     struct list *item;
     list_for_each(item, &f->names)
@@ -188,7 +197,7 @@ void attr_forget(struct cache *c, struct cache_file *f)
 {
     f->refs++;
     drop_attr(c, f, MISS_CHANGED);
-    show_attr(c, f, NULL, (struct cache_ticket){0});
+    show_attr(c, f, NULL, (struct stamp){0});
     f->refs--;
     file_settle(c, f);
 }
@@ -196,7 +205,7 @@ void attr_forget(struct cache *c, struct cache_file *f)
 uint64_t attr_take(struct cache *c, struct cache_file *f, const struct file_attr *attr,
                    struct cache_ticket ticket, uint64_t order, uint64_t now)
 {
-    struct stamp as_of = {.order = order, .sent = ticket.sent};
+    struct stamp as_of = {.order = order, .asked = ticket.order, .sent = ticket.sent};
     struct event_path p;
     if (!attr_may_be_taken(f, attr, ticket)) {
         attr_forget(c, f);
@@ -209,14 +218,13 @@ uint64_t attr_take(struct cache *c, struct cache_file *f, const struct file_attr
         info_believe(c, f, attr, as_of);
         (renewed ? observe_patch : observe_insert)(c->observe, OBSERVE_INFO, event_file(c, f, &p));
     } else {
-        file_hear(f, attr);
-        f->info = as_of;
+        file_hear(f, attr, as_of);
     }
     struct file_attr whole = f->attr;
-    show_attr(c, f, &whole, (struct cache_ticket){.order = order, .sent = ticket.sent});
+    show_attr(c, f, &whole, as_of);
     f->refs--;
     file_settle(c, f);
-    return believed_until(c, OBSERVE_INFO, ticket.sent, now);
+    return info_term(c, f, now).until;
 }
 
 uint64_t cache_own_attr(struct cache *c, struct cache_file *f, const struct file_attr *attr,

@@ -18,11 +18,6 @@ struct cache_ticket cache_ask(struct cache *c, uint64_t now)
     return (struct cache_ticket){.order = ++c->order, .sent = now};
 }
 
-static struct stamp stamp_of(struct cache_ticket t)
-{
-    return (struct stamp){.order = t.order, .sent = t.sent};
-}
-
 /* Whether the answer is about what `dir` is now: nothing above it, nor it, was moved since. */
 static bool same_place(const struct cache_file *dir, struct cache_ticket t)
 {
@@ -32,6 +27,8 @@ static bool same_place(const struct cache_file *dir, struct cache_ticket t)
         if (list_empty(&dir->names))
             return dir->serial == 1; /* the root, or something that was detached */
         dir = container_of(dir->names.next, struct cache_name, of_file)->dir;
+        if (!order_after(t.order, dir->dir->void_before))
+            return false;
     }
 }
 
@@ -43,12 +40,6 @@ bool names_unchanged(const struct cache_file *dir, struct cache_ticket t)
 bool attr_newest(const struct cache_file *f, struct cache_ticket t)
 {
     return order_after(t.order, f->changed) && (!f->heard || order_after(t.order, f->info.order));
-}
-
-uint64_t believed_until(const struct cache *c, enum observe_cache which, uint64_t sent,
-                        uint64_t now)
-{
-    return still_valid(c, which, sent, now) ? sent + c->lifetime[which] : 0;
 }
 
 /* Whether the listing tells something about exactly this spelling: *ret_there. */
@@ -68,8 +59,9 @@ static void check_against_listing(struct cache *c, struct cache_file *dir, const
     struct event_path p;
     struct cache_listing *l = dir->dir ? dir->dir->listing : NULL;
     bool there;
-    if (!l || !order_after(t.order, listing_ticket(l).order) ||
-        !listing_tells(l, name, len, &there) || there == found)
+    if (!l || !order_after(t.order, listing_stamp(l).order) ||
+        !listing_tells(l, name, len, &there) || there == found ||
+        is_doubted(c, dir, name, len, there))
         return;
     observe_invalidate(c->observe, OBSERVE_DIR, MISS_CHANGED, event_file(c, dir, &p));
     listing_drop(c, dir, MISS_CHANGED);
@@ -105,12 +97,11 @@ uint64_t cache_commit_attr(struct cache *c, struct cache_file *f, const struct f
         return 0;
     identify_by_attr(c, f, attr);
     if (!c->enabled[OBSERVE_INFO]) {
-        file_hear(f, attr);
-        f->info = stamp_of(ticket);
+        file_hear(f, attr, stamp_of(ticket));
         return 0;
     }
     info_insert(c, f, attr, stamp_of(ticket));
-    return believed_until(c, OBSERVE_INFO, ticket.sent, now);
+    return info_term(c, f, now).until;
 }
 
 /* ---- names ---- */
@@ -128,14 +119,15 @@ static bool name_is_newer(struct cache *c, struct cache_file *dir, const char *n
     while ((n = name_next_alike(c, dir, name, len, n)))
         if (n->confirmed && !order_after(t.order, n->existence.order))
             return true;
-    return (may_be_unlisted(name, len) || utf8_has_non_ascii(name, len)) && dir->dir &&
-           !order_after(t.order, dir->dir->patched);
+    if (noticed_since(c, dir, name, len, t.order))
+        return true;
+    return !is_spelled_surely(name, len) && dir->dir && !order_after(t.order, dir->dir->patched);
 }
 
 bool listing_is_newer(const struct cache_file *dir, struct cache_ticket t)
 {
     return dir->dir && dir->dir->listing &&
-           !order_after(t.order, listing_ticket(dir->dir->listing).order);
+           !order_after(t.order, listing_stamp(dir->dir->listing).order);
 }
 
 int cache_commit_found(struct cache *c, struct cache_file *dir, const char *name, size_t len,
@@ -156,7 +148,11 @@ int cache_commit_found(struct cache *c, struct cache_file *dir, const char *name
         n->confirmed = true;
         n->existence = stamp_of(ticket);
         dir_told(c, dir->dir);
-        until = cache_commit_attr(c, f, attr, ticket, now);
+        if (!modified_since(c, dir, name, len, ticket.order))
+            until = cache_commit_attr(c, f, attr, ticket, now);
+        doubt_resolve(c, dir, name, len, attr, until != 0, stamp_of(ticket));
+        if (until)
+            until = term_of_both(info_term(c, f, now), existence_term(c, n, now)).until;
     }
     *ret = f;
     *ret_valid_until = until;
@@ -181,15 +177,18 @@ uint64_t cache_commit_missing(struct cache *c, struct cache_file *dir, const cha
         dir->refs--;
         file_settle(c, dir);
     }
+    doubt_resolve(c, dir, name, len, NULL, false, stamp_of(ticket));
     if (!c->enabled[OBSERVE_NOTFOUND]) {
         if (file_dir(c, dir))
             dir_forget(dir->dir, ticket.order);
         return 0;
     }
     negative_insert(c, dir, name, len, stamp_of(ticket));
-    if (dir->dir)
-        dir_told(c, dir->dir);
-    return believed_until(c, OBSERVE_NOTFOUND, ticket.sent, now);
+    if (!dir->dir)
+        return 0;
+    dir_told(c, dir->dir);
+    struct stamp s = stamp_of(ticket);
+    return missing_term(c, dir, name, len, &s, now).until;
 }
 
 /* ---- listings ---- */
@@ -197,7 +196,7 @@ uint64_t cache_commit_missing(struct cache *c, struct cache_file *dir, const cha
 /* Brings one name of the directory into line with its new listing. May unbind it. */
 static void reconcile(struct cache *c, struct cache_name *n, const struct cache_listing *l)
 {
-    struct cache_ticket t = listing_ticket(l);
+    struct stamp t = listing_stamp(l);
     size_t folded, one;
     const char *spelling;
     int64_t i = listing_find(l, n->spelling, n->len, &folded, &one);
@@ -214,19 +213,19 @@ static void reconcile(struct cache *c, struct cache_name *n, const struct cache_
         return;
     }
     n->bound = t.order;
+    n->told = true;
     struct cache_file *f = n->file;
     if (!f->identified)
         file_identify(c, f, n->dir, n->spelling, n->len, attr);
-    if (attr_newest(f, t)) { /* kept even where it is not believed: what is older stays out */
-        file_hear(f, attr);
-        f->info = stamp_of(t);
-    }
+    if (order_after(t.order,
+                    f->changed)) /* even where it is not believed: what is older stays out */
+        file_hear_listed(c, f, attr, t);
 }
 
 /* Whether a newer answer about one name shows that the listing is stale already. */
 static bool is_contradicted(struct cache_dir *d, const struct cache_listing *l)
 {
-    uint64_t order = listing_ticket(l).order;
+    uint64_t order = listing_stamp(l).order;
     struct hash_node *node = NULL;
     bool there;
     while ((node = hash_each(&d->negatives, node))) {
@@ -249,7 +248,7 @@ static void weigh_listing(const struct cache *c, struct cache_dir *d, struct cac
                           uint64_t now, bool believed)
 {
     uint64_t took = now > ticket.sent ? now - ticket.sent : 0;
-    uint64_t until = believed ? believed_until(c, OBSERVE_DIR, ticket.sent, now) : 0;
+    uint64_t until = believed ? listing_term(c, d->file, now).until : 0;
     bool worth_it = until > now && until - now >= took;
     d->rest_from = now;
     d->rest = worth_it ? 0 : took * LISTING_REST;
@@ -271,6 +270,7 @@ void cache_commit_listing(struct cache *c, struct cache_file *dir, struct cache_
     d->large = cache_listing_wire_bytes(l) > LARGE_LISTING;
     dir->refs++; /* names and negatives may go */
     negatives_supersede(c, dir, NULL, 0, ticket.order);
+    doubts_settle(d, ticket.order);
     struct hash_node *node = hash_each(&d->names, NULL);
     while (node) {
         struct hash_node *after = hash_each(&d->names, node);
@@ -284,6 +284,8 @@ void cache_commit_listing(struct cache *c, struct cache_file *dir, struct cache_
         listing_insert(c, dir, l);
     else
         dir_forget(d, ticket.order);
+    if (d->listing == l && !d->doubt_count)
+        base_taken(dir, ticket);
     if (d->too_large)
         listing_drop_too_large(c, dir, ticket.sent);
     weigh_listing(c, d, ticket, now, d->listing == l);
@@ -305,17 +307,19 @@ void cache_commit_partial(struct cache *c, struct cache_file *dir, struct cache_
 /* What the believed listing of `dir` has of entry i: own changes may have made another of it since
  * the reader got his. */
 enum still { STILL_THERE, NOT_THE_SAME, TAKEN_OUT };
-static enum still is_still_there(const struct cache_file *dir, const struct cache_listing *l,
-                                 size_t i)
+static enum still is_still_there(const struct cache *c, const struct cache_file *dir,
+                                 const struct cache_listing *l, size_t i)
 {
     const struct cache_listing *believed = dir->dir ? dir->dir->listing : NULL;
-    if (believed == l)
-        return STILL_THERE;
-    if (!believed || listing_ticket(believed).order != listing_ticket(l).order)
-        return NOT_THE_SAME;
-    size_t folded, one;
     const char *name;
     const struct listing_entry *e = listing_at(l, i, &name);
+    if (believed && is_doubted(c, dir, name, e->len, true))
+        return NOT_THE_SAME;
+    if (believed == l)
+        return STILL_THERE;
+    if (!believed || listing_stamp(believed).order != listing_stamp(l).order)
+        return NOT_THE_SAME;
+    size_t folded, one;
     int64_t at = listing_find(believed, name, e->len, &folded, &one);
     if (at < 0)
         return TAKEN_OUT;
@@ -330,25 +334,26 @@ int cache_adopt(struct cache *c, struct cache_file *dir, struct cache_listing *l
 {
     const char *spelling;
     const struct listing_entry *e = listing_at(l, i, &spelling);
-    struct cache_ticket t = listing_heard(l, i);
-    enum still still = is_still_there(dir, l, i);
+    enum still still = is_still_there(c, dir, l, i);
     struct cache_file *f = NULL;
     if (still == TAKEN_OUT) {
         f = file_for(c, dir, spelling, e->len, &e->attr);
     } else {
         struct cache_name *n = name_bind(c, dir, spelling, e->len, &e->attr, listing_bound(l, i));
         f = n ? n->file : NULL;
+        if (n)
+            n->told = true;
     }
     if (!f)
         return -ENOMEM;
     cache_file_ref(f);
-    bool believed =
-        still == STILL_THERE && cache_file_same(f, &e->attr) && listed_attr_valid(c, l, i, f, now);
+    bool believed = still == STILL_THERE && cache_file_same(f, &e->attr) &&
+                    listed_attr_valid(c, dir, l, i, f, now);
     if (believed && !f->believed)
-        file_hear_as_of(f, &e->attr, t);
-    uint64_t names_until = listing_ticket(l).sent + c->lifetime[OBSERVE_DIR],
-             attr_until = t.sent + c->lifetime[OBSERVE_INFO];
-    *ret_valid_until = !believed ? 0 : names_until < attr_until ? names_until : attr_until;
+        file_hear_listed(c, f, &e->attr, listing_heard(l, i));
+    *ret_valid_until =
+        believed ? term_of_both(listing_term(c, dir, now), listed_attr_term(c, l, i, f, now)).until
+                 : 0;
     *ret = f;
     return 0;
 }

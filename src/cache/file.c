@@ -30,7 +30,7 @@ static struct cache_file *file_new(struct cache *c, bool is_dir)
     list_init(&f->ring.link);
     f->is_dir = is_dir;
     f->serial = ++c->serial;
-    f->changed = f->moved = order_long_ago(c);
+    f->changed = f->moved = f->uprooted = f->broken = order_long_ago(c);
     f->lost = MISS_ABSENT;
     c->file_count++;
     return f;
@@ -47,7 +47,7 @@ struct cache_dir *file_dir(struct cache *c, struct cache_file *f)
     hash_init(&d->names);
     hash_init(&d->negatives);
     list_init(&d->ring.link);
-    d->changed = d->patched = d->told = order_long_ago(c);
+    d->changed = d->patched = d->told = d->void_before = d->attr_void_before = order_long_ago(c);
     d->lost = MISS_ABSENT;
     f->dir = d;
     return d;
@@ -60,6 +60,7 @@ static void file_free(struct cache *c, struct cache_file *f)
     if (f->dir) {
         hash_done(&f->dir->names);
         hash_done(&f->dir->negatives);
+        free(f->dir->doubts);
     }
     free(f->dir);
     free(f);
@@ -70,6 +71,19 @@ static bool held(const struct cache *c, const struct cache_file *f)
 {
     return f->refs || f == c->root || f->believed ||
            (f->dir && (f->dir->listing || f->dir->names.count || f->dir->negatives.count));
+}
+
+/* With the object it is forgotten that its attributes in the listing are old. */
+static void forget_attr(struct cache_name *n)
+{
+    struct cache_dir *d = n->dir->dir;
+    size_t folded, one;
+    int64_t i = d->listing ? listing_find(d->listing, n->spelling, n->len, &folded, &one) : -1;
+    bool known =
+        i >= 0 && (!cache_listing_attr_known(d->listing, (size_t)i) ||
+                   order_after(listing_heard(d->listing, (size_t)i).order, n->file->changed));
+    if (!known && order_after(n->file->changed, d->attr_void_before))
+        d->attr_void_before = n->file->changed;
 }
 
 /* Frees the oldest idle objects over the bound. Unbinding a name settles its directory, which may
@@ -83,8 +97,11 @@ static void trim_idle(struct cache *c, size_t keep)
         if (held(c, f)) /* referred to since it became idle */
             continue;
         f->refs++; /* ours, so that unbinding does not settle it under us */
-        while (!list_empty(&f->names))
-            name_unbind(c, container_of(f->names.next, struct cache_name, of_file));
+        while (!list_empty(&f->names)) {
+            struct cache_name *n = container_of(f->names.next, struct cache_name, of_file);
+            forget_attr(n);
+            name_unbind(c, n);
+        }
         file_free(c, f);
     }
 }
@@ -145,8 +162,11 @@ static struct cache_name *name_new(struct cache *c, struct cache_file *dir, cons
     struct cache_name *n = len <= UINT16_MAX && file_dir(c, dir) ? malloc(sizeof *n + len) : NULL;
     if (!n)
         return NULL;
-    *n = (struct cache_name){
-        .dir = dir, .file = file, .bound = order_long_ago(c), .len = (uint16_t)len};
+    *n = (struct cache_name){.dir = dir,
+                             .file = file,
+                             .bound = order_long_ago(c),
+                             .told = is_spelled_surely(spelling, len),
+                             .len = (uint16_t)len};
     memcpy(n->spelling, spelling, len);
     if (hash_add(&dir->dir->names, &n->by_fold, fold_key(c, spelling, len)) < 0) {
         free(n);
@@ -232,10 +252,14 @@ void file_identify(struct cache *c, struct cache_file *f, struct cache_file *dir
         f->shared = true;
 }
 
-void file_hear(struct cache_file *f, const struct file_attr *attr)
+void file_hear(struct cache_file *f, const struct file_attr *attr, struct stamp stamp)
 {
     struct file_attr kept = f->attr;
+    if (!f->heard || kept.written != attr->written || kept.changed != attr->changed)
+        f->times_since = stamp.sent;
     f->attr = *attr;
+    f->info = stamp;
+    f->info_listed = false;
     if (!attr->id)
         f->attr.id = kept.id;
     if (!attr->links && !attr->unlinked) {
@@ -245,12 +269,24 @@ void file_hear(struct cache_file *f, const struct file_attr *attr)
     f->heard = true;
 }
 
-void file_hear_as_of(struct cache_file *f, const struct file_attr *attr, struct cache_ticket t)
+static bool says_the_same(const struct file_attr *a, const struct file_attr *b)
 {
-    if (f->heard && !order_after(t.order, f->info.order))
+    return a->size == b->size && a->attributes == b->attributes && a->written == b->written &&
+           a->changed == b->changed && a->created == b->created;
+}
+
+void file_hear_listed(const struct cache *c, struct cache_file *f, const struct file_attr *attr,
+                      struct stamp stamp)
+{
+    if (f->heard && !order_after(stamp.order, f->info.order))
         return;
-    file_hear(f, attr);
-    f->info = (struct stamp){.order = t.order, .sent = t.sent};
+    if (f->believed && !f->info_listed && lease_covers(c, f, f->info.asked) &&
+        says_the_same(&f->attr, attr)) {
+        f->info.order = stamp.order;
+        return;
+    }
+    file_hear(f, attr, stamp);
+    f->info_listed = true;
 }
 
 struct cache_file *file_for(struct cache *c, struct cache_file *dir, const char *name, size_t len,
@@ -345,11 +381,14 @@ struct cache *cache_new(const struct settings *settings, struct observe *observe
     c->entries_max[OBSERVE_DIR] = settings->directory_cache_entries_max;
     c->entries_max[OBSERVE_INFO] = settings->file_info_cache_entries_max;
     c->entries_max[OBSERVE_NOTFOUND] = settings->file_not_found_cache_entries_max;
+    c->max_age = settings->cache_max_age * NS_PER_SEC;
     list_init(&c->idle);
+    list_init(&c->echo_list);
+    hash_init(&c->echoes);
     hash_init(&c->by_id);
     for (int i = 0; i < OBSERVE_CACHES; i++)
         ring_init(&c->ring[i]);
-    c->told = order_long_ago(c);
+    c->told = c->noticed_lost = c->uprooted = order_long_ago(c);
     c->root = file_new(c, true);
     if (!c->root || !file_dir(c, c->root))
         return cache_free(c);
@@ -380,6 +419,7 @@ struct cache *cache_free(struct cache *c)
         file_free(c, c->root);
     }
     hash_done(&c->by_id);
+    echoes_done(c);
     free(c);
     return NULL;
 }
@@ -439,9 +479,12 @@ void cache_sizes(const struct cache *c, struct cache_sizes *ret)
 void cache_set_order(struct cache *c, uint64_t order)
 {
     c->order = order - 1;
-    struct cache_dir *d = c->root->dir;
-    c->root->changed = c->root->moved = d->changed = d->patched = d->told = c->told =
-        order_long_ago(c);
+    struct cache_file *root = c->root;
+    struct cache_dir *d = root->dir;
+    uint64_t long_ago = order_long_ago(c);
+    root->changed = root->moved = root->uprooted = root->broken = long_ago;
+    d->changed = d->patched = d->told = d->void_before = d->attr_void_before = long_ago;
+    c->told = c->noticed_lost = c->uprooted = long_ago;
 }
 
 /* ---- paths ---- */

@@ -1,8 +1,9 @@
 /*
  * Inside of cache/: listing.c (snapshots), file.c (names, files, their identity and life), belief.c
- * (the three beliefs and their bounds), commit.c (answers), change.c (dropping and patching),
- * own.c (what this client did), plan.c (what to do next; paths), reveal.c (listings that are learnt
- * bit by bit).
+ * (the three beliefs and their bounds), trust.c (for how long they are believed, and on whose
+ * word), commit.c (answers), change.c (dropping and patching), own.c (what this client did),
+ * notice.c (what the watch tells), plan.c (what to do next; paths), reveal.c (listings that are
+ * learnt bit by bit).
  */
 #ifndef LARDER_CACHE_INTERNAL_H
 #define LARDER_CACHE_INTERNAL_H
@@ -24,6 +25,10 @@
 #define IDLE_FILES_MAX    1024 /* objects kept for nothing but the reason of their next miss */
 #define ACCOUNTED_FILE    512  /* bytes counted for an info entry: object, name, table slots */
 #define ACCOUNTED_MISSING 128  /* the same for a negative, beside its name */
+#define DOUBTS_MAX        32   /* names of one directory that were noticed and not asked for yet */
+#define ECHOES_MAX        1024 /* names of which notices of own changes are awaited */
+#define ECHO_WAIT         (5 * NS_PER_SEC)
+#define COARSE_CLOCK      (2 * NS_PER_SEC) /* of times on a server, FAT's being the worst */
 
 /* Orders are serial numbers. */
 static inline bool order_after(uint64_t a, uint64_t b)
@@ -31,11 +36,17 @@ static inline bool order_after(uint64_t a, uint64_t b)
     return (int64_t)(a - b) > 0;
 }
 
-/* What was learned when, of one belief. */
+/* What was learned when, of one belief. An own change is known as of its completion, and was asked
+ * for before: what happened in between may have been before it, or after. */
 struct stamp {
-    uint64_t order; /* of the ticket */
+    uint64_t order; /* of the ticket; of an own change: of its completion */
+    uint64_t asked; /* of the ticket */
     uint64_t sent;
 };
+static inline struct stamp stamp_of(struct cache_ticket t)
+{
+    return (struct stamp){.order = t.order, .asked = t.order, .sent = t.sent};
+}
 
 /* ---- rings: strict bounds, least recently used by second chance ---- */
 
@@ -56,6 +67,16 @@ struct ring_entry *ring_victim(struct ring *r, const struct ring_entry *keep);
 
 /* ---- objects ---- */
 
+/* A name that the watch told of, and which nobody has asked for since; known by its hashes. */
+struct doubt {
+    uint64_t fold, exact;
+    uint64_t order;    /* of the last notice that it came or went; long ago: none */
+    uint64_t modified; /* of the last one that the file was modified; long ago: none */
+    unsigned times;    /* how often it came and went */
+    bool came;         /* the last of these */
+    bool listed;       /* the believed listing is wrong about it, or may be */
+};
+
 /* A directory's own beliefs, made when first needed. */
 struct cache_dir {
     struct cache_file *file; /* whose this is */
@@ -68,7 +89,18 @@ struct cache_dir {
     struct cache_listing *listing; /* NULL: none believed */
     struct ring_entry ring;
     enum observe_miss lost; /* why there is none */
-    bool too_large;         /* the last listing was over DirectoryCacheEntrySizeMax ... */
+    uint64_t verified;      /* when it was last asked for whether the listing is good; 0: never */
+    bool base_known;        /* the directory's id and times when it was listed, and that these can
+                               tell of a change */
+    struct file_attr base;
+
+    uint64_t void_before; /* order: nothing that was asked before is believed of the names ... */
+    enum observe_miss void_why;
+    uint64_t attr_void_before; /* ... nor of the attributes in the listing */
+    struct doubt *doubts;      /* room for DOUBTS_MAX, or NULL */
+    unsigned doubt_count;
+
+    bool too_large; /* the last listing was over DirectoryCacheEntrySizeMax ... */
     uint64_t too_large_sent;
 
     bool listed;              /* a complete listing has been seen once */
@@ -86,14 +118,22 @@ struct cache_file {
     uint64_t serial;
     uint64_t ino; /* 0 until identified */
     bool identified, is_dir, shared;
-    uint64_t changed; /* order at which its attributes last changed */
-    uint64_t moved;   /* order at which what leads to it last changed */
+    uint64_t changed;  /* order at which its attributes last changed */
+    uint64_t moved;    /* order at which what leads to it last changed */
+    uint64_t uprooted; /* order before which nothing was asked that is believed beneath it */
+
+    bool promised; /* and cache->promise_epoch is: */
+    uint64_t epoch;
+    uint64_t promised_with, promised_from; /* orders: by this request, and from then on */
+    uint64_t broken;                       /* order at which the last promise was taken back */
 
     bool heard; /* attr has been told at least once */
     struct file_attr attr;
     bool believed; /* info entry; attr is then as of info.order */
     struct ring_entry ring;
     struct stamp info;
+    bool info_listed;     /* attr came out of a listing */
+    uint64_t times_since; /* sent: attr's times have been heard since, and no others */
     enum observe_miss lost;
 
     struct cache_dir *dir; /* NULL: no beliefs yet, or not a directory */
@@ -106,6 +146,7 @@ struct cache_name {
     uint64_t bound; /* order of the answer that said which file this is */
     bool confirmed; /* by a look-up of its own, as of: */
     struct stamp existence;
+    bool told; /* notices about it spell it so, but for ASCII case */
     uint16_t len;
     char spelling[];
 };
@@ -132,6 +173,15 @@ struct cache {
     uint64_t seed;
     bool folds; /* the server has shown that it folds ASCII case */
 
+    uint64_t max_age;       /* ns; 0: promises prolong nothing */
+    uint64_t promise_epoch; /* grows when all promises are lost */
+    bool watched;
+    uint64_t watched_from; /* order */
+    uint64_t noticed_lost; /* order before which nothing was asked that is believed, but by lease */
+    uint64_t uprooted;     /* the newest of cache_file.uprooted */
+    struct hash echoes;    /* struct echo, by name */
+    struct list echo_list; /* the same, oldest first */
+
     struct cache_file *root;
     struct hash by_id; /* struct cache_file that are `shared` */
     struct list idle;
@@ -147,7 +197,7 @@ static inline uint64_t order_long_ago(const struct cache *c)
     return c->order - (1ull << 62);
 }
 
-/* A belief that was asked for at `sent` and lives for this cache's lifetime. */
+/* Without any promise: asked for at `sent`, it lives for this cache's lifetime. */
 static inline bool still_valid(const struct cache *c, enum observe_cache which, uint64_t sent,
                                uint64_t now)
 {
@@ -175,6 +225,12 @@ static inline bool may_be_unlisted(const char *name, size_t len)
            (len && (name[len - 1] == '.' || name[len - 1] == ' '));
 }
 
+/* The server knows the name by no other spelling than this, but for ASCII case. */
+static inline bool is_spelled_surely(const char *name, size_t len)
+{
+    return !may_be_unlisted(name, len) && !utf8_has_non_ascii(name, len);
+}
+
 /* ---- listing.c ---- */
 
 struct listing_entry {
@@ -186,9 +242,10 @@ struct listing_entry {
     bool patched : 1; /* heard of by an own change, after the listing's ticket */
     uint32_t alike;   /* + 1: the next entry whose name folds alike; 0: none */
 };
-struct cache_ticket listing_ticket(const struct cache_listing *l);
-/* The same of entry i. */
-struct cache_ticket listing_heard(const struct cache_listing *l, size_t i);
+struct stamp listing_stamp(const struct cache_listing *l);
+int listing_seal(struct cache_listing *l, struct stamp stamp);
+/* What entry i's attributes are as of. */
+struct stamp listing_heard(const struct cache_listing *l, size_t i);
 /* The order at which it was said that entry i leads to this file. */
 uint64_t listing_bound(const struct cache_listing *l, size_t i);
 size_t listing_memory(const struct cache_listing *l);
@@ -212,10 +269,10 @@ struct cache_listing *listing_copy(const struct cache_listing *l); /* NULL: out 
 /* The entry `name` is there, with these attributes; not `told`: they are none to answer with. As of
  * `heard`. -ENOMEM. */
 int listing_put(struct cache_listing *l, const char *name, size_t len, const struct file_attr *attr,
-                bool told, struct cache_ticket heard);
+                bool told, struct stamp heard);
 /* The file of entry i has these attributes now; or others, which are not known. */
 int listing_tell(struct cache_listing *l, size_t i, const struct file_attr *attr,
-                 struct cache_ticket heard);
+                 struct stamp heard);
 void listing_untell(struct cache_listing *l, size_t i);
 /* May renumber the entries. */
 void listing_take_out(struct cache_listing *l, size_t i);
@@ -253,10 +310,12 @@ struct cache_name *name_leading_to(const struct cache_file *f);
 void file_identify(struct cache *c, struct cache_file *f, struct cache_file *dir, const char *name,
                    size_t len, const struct file_attr *attr);
 /* Takes attributes over as the last that were heard. */
-void file_hear(struct cache_file *f, const struct file_attr *attr);
-/* The same of an answer that may be older than what was heard, and then is not taken. It is not
- * believed thereby, but older ones are kept out. */
-void file_hear_as_of(struct cache_file *f, const struct file_attr *attr, struct cache_ticket t);
+void file_hear(struct cache_file *f, const struct file_attr *attr, struct stamp stamp);
+/* The same of an entry of a listing, which may be older than what was heard, and then is not taken.
+ * It is not believed thereby, but older ones are kept out. Where it says what is believed under a
+ * lease, that stays so. */
+void file_hear_listed(const struct cache *c, struct cache_file *f, const struct file_attr *attr,
+                      struct stamp stamp);
 /* To be called after anything that may have let go of f. May free it. */
 void file_settle(struct cache *c, struct cache_file *f);
 /* Path for events, "" in a buffer of its own where nobody wants it. */
@@ -295,16 +354,78 @@ void listing_drop_too_large(struct cache *c, struct cache_file *dir, uint64_t se
 /* Holds the bounds after `added` has come into ring `which`, or has grown there. */
 void keep_bounds(struct cache *c, enum observe_cache which, const struct ring_entry *added);
 
-/* The believed listing of a directory, or NULL and why not. Notices expiry. */
+/* The believed listing of a directory, or NULL and why not. Notices expiry; one that only has to be
+ * verified is kept. */
 struct cache_listing *listing_valid(struct cache *c, struct cache_file *dir, uint64_t now,
                                     enum observe_miss *ret_why);
 bool info_valid(struct cache *c, struct cache_file *f, uint64_t now, enum observe_miss *ret_why);
-bool negative_valid(struct cache *c, struct cache_file *dir, const char *name, size_t len,
-                    uint64_t now, uint64_t *ret_until, enum observe_miss *ret_why);
+struct term negative_valid(struct cache *c, struct cache_file *dir, const char *name, size_t len,
+                           uint64_t now);
 
-/* Whether the attributes of this entry may be believed of f. */
-bool listed_attr_valid(const struct cache *c, const struct cache_listing *l, size_t i,
-                       const struct cache_file *f, uint64_t now);
+/* Whether the attributes of this entry of dir's believed listing may be believed of f. */
+bool listed_attr_valid(const struct cache *c, const struct cache_file *dir,
+                       const struct cache_listing *l, size_t i, const struct cache_file *f,
+                       uint64_t now);
+
+/* ---- trust.c ---- */
+
+/* Until when a belief lives, and on whose word. */
+struct term {
+    uint64_t until; /* 0: it is over, and: */
+    enum observe_miss why;
+    enum observe_trust trust;
+};
+/* Of what rests on two. */
+struct term term_of_both(struct term a, struct term b);
+struct term listing_term(const struct cache *c, const struct cache_file *dir, uint64_t now);
+/* Of a negative. */
+struct term missing_term(const struct cache *c, const struct cache_file *dir, const char *name,
+                         size_t len, const struct stamp *stamp, uint64_t now);
+/* That a confirmed name is there. */
+struct term existence_term(const struct cache *c, const struct cache_name *n, uint64_t now);
+/* Of the attributes that were last heard of f. */
+struct term info_term(const struct cache *c, const struct cache_file *f, uint64_t now);
+/* Of those in entry i of a listing. */
+struct term listed_attr_term(const struct cache *c, const struct cache_listing *l, size_t i,
+                             const struct cache_file *f, uint64_t now);
+/* Whether a lease on f covers what was asked with this order. */
+bool lease_covers(const struct cache *c, const struct cache_file *f, uint64_t asked);
+/* Whether the held listing of dir is good but for its age, and a STAT can tell. */
+bool may_be_verified(const struct cache *c, const struct cache_file *dir, uint64_t now);
+/* The listing that was just believed: what its directory was by then. */
+void base_taken(struct cache_file *dir, struct cache_ticket ticket);
+/* Nothing that was asked before now is believed beneath f. */
+void uproot(struct cache *c, struct cache_file *f, uint64_t order);
+
+/* ---- notice.c ---- */
+
+/* Whether the believed listing does not tell of this name: `listed` if it has it or one alike. */
+bool is_doubted(const struct cache *c, const struct cache_file *dir, const char *name, size_t len,
+                bool listed);
+/* Whether notices make the listing wrong as a whole. */
+bool has_doubts(const struct cache_dir *d);
+/* Whether a notice about the name is newer than the ticket. */
+bool noticed_since(const struct cache *c, const struct cache_file *dir, const char *name,
+                   size_t len, uint64_t order);
+bool modified_since(const struct cache *c, const struct cache_file *dir, const char *name,
+                    size_t len, uint64_t order);
+/* The name was asked for: found with these attributes (not `told`: none to answer with), or missing
+ * (NULL). */
+void doubt_resolve(struct cache *c, struct cache_file *dir, const char *name, size_t len,
+                   const struct file_attr *attr, bool told, struct stamp stamp);
+/* What the name is is known, and listed so. */
+void doubt_forget(struct cache *c, struct cache_file *dir, const char *name, size_t len);
+/* The same of all names of whom nothing was told after `order`. */
+void doubts_settle(struct cache_dir *d, uint64_t order);
+
+/* An own change of the name was patched in: a notice of it is to come. */
+void echo_expect(struct cache *c, struct cache_file *dir, const char *name, size_t len, bool came,
+                 struct cache_ticket ticket, uint64_t now);
+void echo_forget(struct cache *c, struct cache_file *dir, const char *name, size_t len);
+/* The one notice about the name since the ticket is this change's own, that overtook its reply. */
+bool echo_overtook(const struct cache *c, const struct cache_file *dir, const char *name,
+                   size_t len, bool came, struct cache_ticket ticket);
+void echoes_done(struct cache *c);
 
 /* ---- commit.c ---- */
 
@@ -317,8 +438,6 @@ bool listing_is_newer(const struct cache_file *dir, struct cache_ticket t);
 bool attr_newest(const struct cache_file *f, struct cache_ticket t);
 /* An object that was made without an answer about it gets its identity from the first one. */
 void identify_by_attr(struct cache *c, struct cache_file *f, const struct file_attr *attr);
-uint64_t believed_until(const struct cache *c, enum observe_cache which, uint64_t sent,
-                        uint64_t now);
 
 /* ---- change.c ---- */
 
@@ -327,6 +446,9 @@ void drop_listing(struct cache *c, struct cache_file *dir, enum observe_miss why
 void drop_attr(struct cache *c, struct cache_file *f, enum observe_miss why);
 /* What is believed of the names in a directory. */
 void drop_inside(struct cache *c, struct cache_file *dir, enum observe_miss why);
+/* The same in O(1), with what was told of them by look-ups: it goes when it is asked for. */
+void void_names(struct cache *c, struct cache_file *dir, enum observe_miss why);
+void drop_negative(struct cache *c, struct cache_negative *n, enum observe_miss why);
 
 /* The believed listing to be patched, the cache's alone: a copy where somebody reads it; NULL:
  * none. And after a patch that ended in `r`, of the listing that took `before` bytes. */

@@ -22,13 +22,13 @@
 /* Of a patched entry: what its attributes are as of, and the order at which it was said whose name
  * this is. */
 struct entry_stamp {
-    struct cache_ticket attr;
+    struct stamp attr;
     uint64_t bound;
 };
 
 struct cache_listing {
     atomic_uint refs;
-    struct cache_ticket ticket;
+    struct stamp stamp;
     struct listing_entry *entries;
     size_t count, entries_cap;
     char *names;
@@ -159,10 +159,15 @@ static int build_index(struct cache_listing *l)
     return 0;
 }
 
+int listing_seal(struct cache_listing *l, struct stamp stamp)
+{
+    l->stamp = stamp;
+    return build_index(l);
+}
+
 int cache_listing_seal(struct cache_listing *l, struct cache_ticket ticket)
 {
-    l->ticket = ticket;
-    return build_index(l);
+    return listing_seal(l, stamp_of(ticket));
 }
 
 void cache_listing_leave_open(struct cache_listing *l)
@@ -232,19 +237,19 @@ bool cache_listing_attr_known(const struct cache_listing *l, size_t i)
     return !l->entries[i].untold;
 }
 
-struct cache_ticket listing_ticket(const struct cache_listing *l)
+struct stamp listing_stamp(const struct cache_listing *l)
 {
-    return l->ticket;
+    return l->stamp;
 }
 
-struct cache_ticket listing_heard(const struct cache_listing *l, size_t i)
+struct stamp listing_heard(const struct cache_listing *l, size_t i)
 {
-    return l->entries[i].patched ? l->stamps[i].attr : l->ticket;
+    return l->entries[i].patched ? l->stamps[i].attr : l->stamp;
 }
 
 uint64_t listing_bound(const struct cache_listing *l, size_t i)
 {
-    return l->entries[i].patched ? l->stamps[i].bound : l->ticket.order;
+    return l->entries[i].patched ? l->stamps[i].bound : l->stamp.order;
 }
 
 size_t listing_memory(const struct cache_listing *l)
@@ -296,7 +301,7 @@ struct cache_listing *listing_copy(const struct cache_listing *l)
     struct cache_listing *copy = cache_listing_new();
     if (!copy)
         return NULL;
-    copy->ticket = l->ticket;
+    copy->stamp = l->stamp;
     copy->wire_bytes = l->wire_bytes;
     copy->count = l->count;
     copy->gone = l->gone;
@@ -319,7 +324,7 @@ struct cache_listing *listing_copy(const struct cache_listing *l)
     return build_index(copy) < 0 ? cache_listing_unref(copy) : copy;
 }
 
-static int stamp_entry(struct cache_listing *l, size_t i, struct cache_ticket heard, uint64_t bound)
+static int stamp_entry(struct cache_listing *l, size_t i, struct stamp heard, uint64_t bound)
 {
     if (l->stamps_cap < l->entries_cap) {
         struct entry_stamp *wider = realloc(l->stamps, l->entries_cap * sizeof *wider);
@@ -334,7 +339,7 @@ static int stamp_entry(struct cache_listing *l, size_t i, struct cache_ticket he
 }
 
 int listing_tell(struct cache_listing *l, size_t i, const struct file_attr *attr,
-                 struct cache_ticket heard)
+                 struct stamp heard)
 {
     if (stamp_entry(l, i, heard, listing_bound(l, i)) < 0)
         return -ENOMEM;
@@ -349,7 +354,7 @@ void listing_untell(struct cache_listing *l, size_t i)
 }
 
 int listing_put(struct cache_listing *l, const char *name, size_t len, const struct file_attr *attr,
-                bool told, struct cache_ticket heard)
+                bool told, struct stamp heard)
 {
     size_t folded, one;
     int64_t i = listing_find(l, name, len, &folded, &one);

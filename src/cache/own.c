@@ -27,19 +27,16 @@ struct own {
     struct cache_ticket ticket;
     uint64_t order;
     bool undisturbed; /* nothing else is known to have happened to the name since the ticket */
+    bool came;        /* the name is there after it, else it is gone */
+    bool overtaken;   /* the watch has told of it already */
 };
-
-static struct cache_ticket heard(const struct own *o)
-{
-    return (struct cache_ticket){.order = o->order, .sent = o->ticket.sent};
-}
 
 static struct stamp stamp(const struct own *o)
 {
-    return (struct stamp){.order = o->order, .sent = o->ticket.sent};
+    return (struct stamp){.order = o->order, .asked = o->ticket.order, .sent = o->ticket.sent};
 }
 
-static bool is_undisturbed(const struct own *o)
+static bool is_undisturbed(struct own *o)
 {
     const struct cache_negative *negative = NULL;
     const struct cache_name *n = NULL;
@@ -53,7 +50,8 @@ static bool is_undisturbed(const struct own *o)
         if (!order_after(order, n->bound) ||
             (n->confirmed && !order_after(order, n->existence.order)))
             return false;
-    return true;
+    o->overtaken = echo_overtook(o->c, o->dir, o->name, o->len, o->came, o->ticket);
+    return o->overtaken || !noticed_since(o->c, o->dir, o->name, o->len, order);
 }
 
 /* What was told of the names beneath a directory from `order` on is forgotten: it came by a path
@@ -89,7 +87,17 @@ static void doubt(const struct own *o)
     struct cache_name *n = NULL;
     while ((n = name_next_alike(o->c, o->dir, o->name, o->len, n)))
         doubt_name(o, n);
+    echo_forget(o->c, o->dir, o->name, o->len);
     cache_name_changed(o->c, o->dir, o->name, o->len, MISS_CHANGED);
+}
+
+/* It is known what the name is: what the watch told of it is settled, or is still to come. */
+static void settle(const struct own *o, uint64_t now)
+{
+    doubt_forget(o->c, o->dir, o->name, o->len);
+    o->dir->dir->base_known = false; /* its times are others now */
+    if (!o->overtaken)
+        echo_expect(o->c, o->dir, o->name, o->len, o->came, o->ticket, now);
 }
 
 /* The negatives of this name, in whatever case, are outdated by it. */
@@ -137,7 +145,7 @@ static void list_name(const struct own *o, const struct file_attr *attr, bool to
         return;
     }
     size_t before = listing_memory(l);
-    listing_patched(o->c, o->dir, before, listing_put(l, o->name, o->len, attr, told, heard(o)));
+    listing_patched(o->c, o->dir, before, listing_put(l, o->name, o->len, attr, told, stamp(o)));
 }
 
 /* Which entry the server meant by the name; -1: none that is listed; -2: that is not known. */
@@ -164,7 +172,7 @@ static bool hides_another(const struct own *o, const struct cache_listing *l)
     const struct cache_name *n = NULL;
     size_t folded, one;
     while (!o->c->folds && (n = name_next_alike(o->c, o->dir, o->name, o->len, n)))
-        if (n->confirmed && order_after(n->existence.order, listing_ticket(l).order) &&
+        if (n->confirmed && order_after(n->existence.order, listing_stamp(l).order) &&
             listing_find(l, n->spelling, n->len, &folded, &one) < 0)
             return true;
     return false;
@@ -319,7 +327,7 @@ static uint64_t believe_there(const struct own *o, struct cache_name *n,
 static void believe_empty(const struct own *o, struct cache_file *f)
 {
     struct cache_listing *l = o->c->enabled[OBSERVE_DIR] ? cache_listing_new() : NULL;
-    if (l && file_dir(o->c, f) && !f->dir->listing && cache_listing_seal(l, heard(o)) == 0) {
+    if (l && file_dir(o->c, f) && !f->dir->listing && listing_seal(l, stamp(o)) == 0) {
         f->dir->listed = true;
         listing_insert(o->c, f, l);
     }
@@ -342,7 +350,7 @@ int cache_made(struct cache *c, struct cache_file *dir, const char *name, size_t
                const struct file_attr *attr, struct cache_file *linked, struct cache_ticket ticket,
                uint64_t now, struct cache_file **ret, uint64_t *ret_valid_until)
 {
-    struct own o = {.c = c, .dir = dir, .name = name, .len = len, .ticket = ticket};
+    struct own o = {.c = c, .dir = dir, .name = name, .len = len, .ticket = ticket, .came = true};
     if (linked ? linked->is_dir : !attr)
         return -EINVAL;
     if (begin(&o) < 0)
@@ -353,6 +361,7 @@ int cache_made(struct cache *c, struct cache_file *dir, const char *name, size_t
     uint64_t until = 0;
     if (n && o.undisturbed) {
         until = believe_there(&o, n, attr, now);
+        settle(&o, now);
         if (!attr)
             f->attr.links = 0; /* one more than it was, of which listings do not tell */
         if (f->is_dir && !(attr->attributes & FILE_ATTRIBUTE_REPARSE_POINT))
@@ -382,6 +391,7 @@ void cache_removed(struct cache *c, struct cache_file *dir, const char *name, si
         unlist_name(&o);
         deny(&o);
         take_names(&o, NULL, NULL);
+        settle(&o, now);
     } else {
         if (n && order_after(ticket.order, n->bound))
             take_name(&o, n, NULL);
@@ -463,7 +473,7 @@ int cache_renamed(struct cache *c, struct cache_file *from_dir, const char *from
 {
     struct move m = {
         .from = {.c = c, .dir = from_dir, .name = from, .len = from_len, .ticket = ticket},
-        .to = {.c = c, .dir = to_dir, .name = to, .len = to_len, .ticket = ticket},
+        .to = {.c = c, .dir = to_dir, .name = to, .len = to_len, .ticket = ticket, .came = true},
         .respelled = from_dir == to_dir && utf8_fold_equal(from, from_len, to, to_len)};
     if (!file_dir(c, from_dir) || !file_dir(c, to_dir))
         return -ENOMEM;
@@ -480,6 +490,8 @@ int cache_renamed(struct cache *c, struct cache_file *from_dir, const char *from
         if (!m.respelled)
             deny(&m.from);
         believe_there(&m.to, n, attr, now);
+        settle(&m.from, now);
+        settle(&m.to, now);
     } else {
         doubt(&m.from);
         doubt(&m.to);
@@ -488,6 +500,8 @@ int cache_renamed(struct cache *c, struct cache_file *from_dir, const char *from
             forget_beneath(c, f, order_long_ago(c));
         }
     }
+    if (n && n->file->is_dir && c->watched) /* notices by its old name may still come */
+        uproot(c, n->file, m.to.order);
     end(&m.from);
     end(&m.to);
     if (f) {

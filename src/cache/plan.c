@@ -35,10 +35,10 @@ static void miss(struct asked *a, enum observe_cache which, enum observe_miss wh
     observe_miss(a->c->observe, which, why, event_child(a->c, a->dir, a->name, a->len, &p));
 }
 
-static void hit(struct asked *a, enum observe_cache which)
+static void hit(struct asked *a, enum observe_cache which, enum observe_trust trust)
 {
     struct event_path p;
-    observe_hit(a->c->observe, which, event_child(a->c, a->dir, a->name, a->len, &p));
+    observe_hit(a->c->observe, which, trust, event_child(a->c, a->dir, a->name, a->len, &p));
 }
 
 static void answer_missing(struct cache_plan *ret, int code, uint64_t until)
@@ -82,7 +82,7 @@ static int64_t listed_as(const struct cache *c, const struct cache_listing *l, c
 static enum observe_miss why_not_listed(const struct cache *c, const struct cache_file *f,
                                         const struct cache_listing *l, size_t i)
 {
-    struct cache_ticket listed = listing_heard(l, i);
+    struct stamp listed = listing_heard(l, i);
     if (!c->enabled[OBSERVE_INFO])
         return MISS_DISABLED;
     if (!order_after(listed.order, f->changed) || !cache_listing_attr_known(l, i))
@@ -90,35 +90,49 @@ static enum observe_miss why_not_listed(const struct cache *c, const struct cach
     return f->heard && order_after(f->info.order, listed.order) ? f->lost : MISS_EXPIRED;
 }
 
+/* The file of entry i, for as long as nothing newer says otherwise; NULL: no memory. */
+static struct cache_file *listed_file(struct cache *c, struct cache_file *dir,
+                                      const struct cache_listing *l, size_t i)
+{
+    const char *spelling;
+    const struct listing_entry *e = listing_at(l, i, &spelling);
+    struct cache_name *n = name_bind(c, dir, spelling, e->len, &e->attr, listing_bound(l, i));
+    if (!n)
+        return NULL;
+    n->told = true;
+    return n->file;
+}
+
 /* Answers with entry i: its own attributes, or newer ones that are held of its file. */
 static bool answer_listed(struct asked *a, struct cache_listing *l, int64_t i,
-                          enum observe_miss *ret_why)
+                          enum observe_miss *ret_why, enum observe_trust *ret_trust)
 {
     struct cache *c = a->c;
     const char *spelling;
     const struct listing_entry *e = listing_at(l, (size_t)i, &spelling);
-    struct cache_ticket t = listing_heard(l, (size_t)i);
-    struct cache_name *n =
-        name_bind(c, a->dir, spelling, e->len, &e->attr, listing_bound(l, (size_t)i));
-    if (!n) {
+    struct stamp s = listing_heard(l, (size_t)i);
+    struct cache_file *f = listed_file(c, a->dir, l, (size_t)i);
+    if (!f) {
         *ret_why = MISS_ABSENT;
         return false;
     }
-    struct cache_file *f = n->file;
     enum observe_miss why;
     bool held = info_valid(c, f, a->now, &why);
-    bool listed = cache_file_same(f, &e->attr) && listed_attr_valid(c, l, (size_t)i, f, a->now);
-    if (listed && !held)
-        file_hear_as_of(f, &e->attr, t);
+    bool listed =
+        cache_file_same(f, &e->attr) && listed_attr_valid(c, a->dir, l, (size_t)i, f, a->now);
+    if (listed && (!held || lease_covers(c, f, f->info.asked)))
+        file_hear_listed(c, f, &e->attr, s);
     if (!held && !listed) {
         *ret_why = why_not_listed(c, f, l, (size_t)i);
         return false;
     }
-    bool use_held = held && (!listed || order_after(f->info.order, t.order));
-    uint64_t until = (use_held ? f->info.sent : t.sent) + c->lifetime[OBSERVE_INFO];
-    uint64_t listed_until = listing_ticket(l).sent + c->lifetime[OBSERVE_DIR];
-    answer_found(a->ret, f, use_held ? &f->attr : &e->attr,
-                 until < listed_until ? until : listed_until, spelling, e->len);
+    bool use_held = held && (!listed || order_after(f->info.order, s.order) ||
+                             (f->info.order == s.order && !f->info_listed));
+    struct term t = term_of_both(use_held ? info_term(c, f, a->now)
+                                          : listed_attr_term(c, l, (size_t)i, f, a->now),
+                                 listing_term(c, a->dir, a->now));
+    *ret_trust = t.trust;
+    answer_found(a->ret, f, use_held ? &f->attr : &e->attr, t.until, spelling, e->len);
     return true;
 }
 
@@ -127,15 +141,18 @@ static bool ask_directory(struct asked *a)
     enum observe_miss why;
     struct cache_listing *l = listing_valid(a->c, a->dir, a->now, &why);
     if (l) {
+        struct term t = listing_term(a->c, a->dir, a->now);
         int64_t i = listed_as(a->c, l, a->name, a->len);
-        a->by_path = i == -2 || !a->c->enabled[OBSERVE_INFO]; /* another listing tells no more */
-        if (i == -1)
-            answer_missing(a->ret, -ENOENT, listing_ticket(l).sent + a->c->lifetime[OBSERVE_DIR]);
-        if (i == -2)
-            why = MISS_CASE;
-        if (i == -1 || (i >= 0 && answer_listed(a, l, i, &why))) {
+        bool doubted = is_doubted(a->c, a->dir, a->name, a->len, i != -1);
+        /* another listing tells no more, or more than is asked for */
+        a->by_path = i == -2 || doubted || !a->c->enabled[OBSERVE_INFO];
+        if (i == -2 || doubted)
+            why = i == -2 ? MISS_CASE : MISS_CHANGED;
+        else if (i == -1)
+            answer_missing(a->ret, -ENOENT, t.until);
+        if (!doubted && (i == -1 || (i >= 0 && answer_listed(a, l, i, &why, &t.trust)))) {
             a->dir->dir->ring.used = true;
-            hit(a, OBSERVE_DIR);
+            hit(a, OBSERVE_DIR, t.trust);
             return true;
         }
     }
@@ -145,14 +162,13 @@ static bool ask_directory(struct asked *a)
 
 static bool ask_not_found(struct asked *a)
 {
-    enum observe_miss why;
-    uint64_t until;
-    if (negative_valid(a->c, a->dir, a->name, a->len, a->now, &until, &why)) {
-        answer_missing(a->ret, -ENOENT, until);
-        hit(a, OBSERVE_NOTFOUND);
+    struct term t = negative_valid(a->c, a->dir, a->name, a->len, a->now);
+    if (t.until) {
+        answer_missing(a->ret, -ENOENT, t.until);
+        hit(a, OBSERVE_NOTFOUND, t.trust);
         return true;
     }
-    miss(a, OBSERVE_NOTFOUND, why);
+    miss(a, OBSERVE_NOTFOUND, t.why);
     return false;
 }
 
@@ -163,15 +179,15 @@ static bool ask_info(struct asked *a)
     struct cache_name *n = name_find(c, a->dir, a->name, a->len);
     if (n && n->confirmed) {
         struct cache_file *f = n->file;
-        bool held = info_valid(c, f, a->now, &why);
-        if (held && !still_valid(c, OBSERVE_INFO, n->existence.sent, a->now))
-            why = MISS_EXPIRED;
-        else if (held) {
-            uint64_t sent = f->info.sent < n->existence.sent ? f->info.sent : n->existence.sent;
-            answer_found(a->ret, f, &f->attr, sent + c->lifetime[OBSERVE_INFO], n->spelling,
-                         n->len);
+        struct term t = {0};
+        if (info_valid(c, f, a->now, &why)) {
+            t = term_of_both(info_term(c, f, a->now), existence_term(c, n, a->now));
+            why = t.why;
+        }
+        if (t.until) {
+            answer_found(a->ret, f, &f->attr, t.until, n->spelling, n->len);
             f->ring.used = true;
-            hit(a, OBSERVE_INFO);
+            hit(a, OBSERVE_INFO, t.trust);
             return true;
         }
     }
@@ -187,8 +203,7 @@ static bool parent_is_listed(struct cache *c, const struct cache_file *dir, uint
         return false;
     const struct cache_dir *parent =
         container_of(dir->names.next, struct cache_name, of_file)->dir->dir;
-    return parent->listing &&
-           still_valid(c, OBSERVE_DIR, listing_ticket(parent->listing).sent, now);
+    return parent->listing && listing_term(c, parent->file, now).until;
 }
 
 static enum cache_step on_evidence(struct asked *a)
@@ -239,6 +254,26 @@ static enum cache_step on_miss(struct asked *a)
     return CACHE_STAT;
 }
 
+/* Would the directory's listing answer, if it were verified? Where the entry's attributes have run
+ * out, another one tells more for the same. */
+static bool verify_helps(struct asked *a)
+{
+    struct cache *c = a->c;
+    const struct cache_dir *d = a->dir->dir;
+    enum observe_miss why;
+    if (!d || !d->listing || !may_be_verified(c, a->dir, a->now))
+        return false;
+    int64_t i = listed_as(c, d->listing, a->name, a->len);
+    if (i < 0)
+        return i == -1;
+    const char *spelling;
+    const struct file_attr *attr = &listing_at(d->listing, (size_t)i, &spelling)->attr;
+    struct cache_file *f = listed_file(c, a->dir, d->listing, (size_t)i);
+    return f && (info_valid(c, f, a->now, &why) ||
+                 (cache_file_same(f, attr) &&
+                  listed_attr_valid(c, a->dir, d->listing, (size_t)i, f, a->now)));
+}
+
 /* An open goes to the server in any case but where the name is believed missing. */
 static void plan_open(struct cache *c, struct cache_plan *ret, bool answered)
 {
@@ -265,7 +300,7 @@ void cache_plan_lookup(struct cache *c, struct cache_file *dir, const char *name
     if (intent == CACHE_OPEN_IT)
         plan_open(c, ret, answered);
     else if (!answered)
-        ret->step = on_miss(&a);
+        ret->step = verify_helps(&a) ? CACHE_VERIFY : on_miss(&a);
     dir->refs--;
     file_settle(c, dir);
 }
@@ -277,13 +312,14 @@ void cache_answer_from(struct cache *c, struct cache_file *dir, struct cache_lis
     struct asked a = {.c = c, .dir = dir, .name = name, .len = len, .now = now, .ret = ret};
     int64_t i = listed_as(c, l, name, len);
     *ret = (struct cache_plan){.step = CACHE_STAT};
-    bool believed = dir->dir && dir->dir->listing == l;
+    bool believed = dir->dir && dir->dir->listing == l && !is_doubted(c, dir, name, len, i != -1);
     if (i == -1)
-        answer_missing(ret, -ENOENT, believed ? ticket.sent + c->lifetime[OBSERVE_DIR] : 0);
+        answer_missing(ret, -ENOENT, believed ? listing_term(c, dir, now).until : 0);
     if (i < 0)
         return;
     enum observe_miss why;
-    if (believed && answer_listed(&a, l, i, &why))
+    enum observe_trust trust;
+    if (believed && answer_listed(&a, l, i, &why, &trust))
         return;
     /* not believed, but it is what the server has just said */
     const char *spelling;
@@ -297,8 +333,8 @@ void cache_answer_from(struct cache *c, struct cache_file *dir, struct cache_lis
 
 /* What a believed listing of the directory says about the file, or NULL. */
 static const struct file_attr *attr_from_listing(struct cache *c, struct cache_file *f,
-                                                 uint64_t now, struct cache_ticket *ret_heard,
-                                                 struct cache_dir **ret_dir,
+                                                 uint64_t now, uint64_t *ret_order,
+                                                 struct term *ret_term, struct cache_dir **ret_dir,
                                                  enum observe_miss *ret_why)
 {
     *ret_why = c->enabled[OBSERVE_DIR] ? MISS_ABSENT : MISS_DISABLED;
@@ -315,32 +351,38 @@ static const struct file_attr *attr_from_listing(struct cache *c, struct cache_f
     if (i < 0)
         return NULL;
     const struct file_attr *attr = &listing_at(l, (size_t)i, &spelling)->attr;
-    *ret_heard = listing_heard(l, (size_t)i);
+    *ret_order = listing_heard(l, (size_t)i).order;
+    *ret_term =
+        term_of_both(listed_attr_term(c, l, (size_t)i, f, now), listing_term(c, n->dir, now));
     *ret_dir = n->dir->dir;
-    *ret_why = why_not_listed(c, f, l, (size_t)i);
-    return cache_file_same(f, attr) && listed_attr_valid(c, l, (size_t)i, f, now) ? attr : NULL;
+    bool doubted = is_doubted(c, n->dir, n->spelling, n->len, true);
+    *ret_why = doubted ? MISS_CHANGED : why_not_listed(c, f, l, (size_t)i);
+    return !doubted && cache_file_same(f, attr) &&
+                   listed_attr_valid(c, n->dir, l, (size_t)i, f, now)
+               ? attr
+               : NULL;
 }
 
 void cache_plan_attr(struct cache *c, struct cache_file *f, uint64_t now, struct cache_plan *ret)
 {
     struct event_path p;
     enum observe_miss info_why, listed_why;
-    struct cache_ticket t;
+    uint64_t order;
+    struct term t;
     struct cache_dir *d;
     f->refs++;
     bool held = info_valid(c, f, now, &info_why);
-    const struct file_attr *listed = attr_from_listing(c, f, now, &t, &d, &listed_why);
+    const struct file_attr *listed = attr_from_listing(c, f, now, &order, &t, &d, &listed_why);
     *ret = (struct cache_plan){.step = CACHE_STAT};
-    if (listed && (!held || order_after(t.order, f->info.order))) {
-        uint64_t until = t.sent + c->lifetime[OBSERVE_INFO],
-                 names_until = listing_ticket(d->listing).sent + c->lifetime[OBSERVE_DIR];
+    if (listed && (!held || order_after(order, f->info.order))) {
         d->ring.used = true;
-        answer_found(ret, f, listed, until < names_until ? until : names_until, NULL, 0);
-        observe_hit(c->observe, OBSERVE_DIR, event_file(c, f, &p));
+        answer_found(ret, f, listed, t.until, NULL, 0);
+        observe_hit(c->observe, OBSERVE_DIR, t.trust, event_file(c, f, &p));
     } else if (held) {
+        t = info_term(c, f, now);
         f->ring.used = true;
-        answer_found(ret, f, &f->attr, f->info.sent + c->lifetime[OBSERVE_INFO], NULL, 0);
-        observe_hit(c->observe, OBSERVE_INFO, event_file(c, f, &p));
+        answer_found(ret, f, &f->attr, t.until, NULL, 0);
+        observe_hit(c->observe, OBSERVE_INFO, t.trust, event_file(c, f, &p));
     } else {
         observe_miss(c->observe, OBSERVE_INFO, info_why, event_file(c, f, &p));
         observe_miss(c->observe, OBSERVE_DIR, listed_why, event_file(c, f, &p));
@@ -354,12 +396,16 @@ struct cache_listing *cache_plan_listing(struct cache *c, struct cache_file *dir
     struct event_path p;
     enum observe_miss why;
     struct cache_listing *l = listing_valid(c, dir, now, &why);
+    if (l && has_doubts(dir->dir)) {
+        l = NULL;
+        why = MISS_CHANGED;
+    }
     if (!l) {
         observe_miss(c->observe, OBSERVE_DIR, why, event_file(c, dir, &p));
         return NULL;
     }
     dir->dir->ring.used = true;
-    observe_hit(c->observe, OBSERVE_DIR, event_file(c, dir, &p));
+    observe_hit(c->observe, OBSERVE_DIR, listing_term(c, dir, now).trust, event_file(c, dir, &p));
     listing_compact(l);
     return cache_listing_ref(l);
 }
@@ -371,9 +417,11 @@ static int walk_down(struct asked *a, struct cache_file **ret)
 {
     struct cache *c = a->c;
     enum observe_miss why;
-    uint64_t until;
     struct cache_listing *l = listing_valid(c, a->dir, a->now, &why);
     int64_t i = l ? listed_as(c, l, a->name, a->len) : -2;
+    if (is_doubted(c, a->dir, a->name, a->len, i != -1))
+        i = -2;
+    struct term t = {0};
     const char *spelling = a->name;
     size_t len = a->len;
     if (i >= 0) {
@@ -381,23 +429,25 @@ static int walk_down(struct asked *a, struct cache_file **ret)
         len = e->len;
         if (!file_attr_is_dir(&e->attr)) {
             a->dir->dir->ring.used = true;
-            hit(a, OBSERVE_DIR);
+            hit(a, OBSERVE_DIR, listing_term(c, a->dir, a->now).trust);
             return -ENOTDIR;
         }
-        name_bind(c, a->dir, spelling, len, &e->attr, listing_bound(l, (size_t)i));
+        listed_file(c, a->dir, l, (size_t)i);
     }
-    if (i == -1 || (i == -2 && negative_valid(c, a->dir, a->name, a->len, a->now, &until, &why))) {
-        if (i == -1)
-            a->dir->dir->ring.used = true;
-        hit(a, i == -1 ? OBSERVE_DIR : OBSERVE_NOTFOUND);
+    if (i == -1) {
+        a->dir->dir->ring.used = true;
+        hit(a, OBSERVE_DIR, listing_term(c, a->dir, a->now).trust);
+        return -ENOENT;
+    }
+    if (i == -2 && (t = negative_valid(c, a->dir, a->name, a->len, a->now)).until) {
+        hit(a, OBSERVE_NOTFOUND, t.trust);
         return -ENOENT;
     }
     struct cache_name *n = name_find(c, a->dir, spelling, len);
-    if (n && !n->file->is_dir && n->confirmed &&
-        still_valid(c, OBSERVE_INFO, n->existence.sent, a->now) &&
+    if (n && !n->file->is_dir && n->confirmed && (t = existence_term(c, n, a->now)).until &&
         info_valid(c, n->file, a->now, &why)) {
         n->file->ring.used = true;
-        hit(a, OBSERVE_INFO);
+        hit(a, OBSERVE_INFO, term_of_both(t, info_term(c, n->file, a->now)).trust);
         return -ENOTDIR;
     }
     n = name_bind_unknown_dir(c, a->dir, spelling, len);

@@ -18,7 +18,7 @@ static int reveal_in(struct cache *c, struct cache_file *dir, const char *name, 
     size_t folded, one;
     if (!l || !listing_is_open(l))
         return 0;
-    struct cache_ticket t = listing_ticket(l);
+    struct stamp t = listing_stamp(l);
     if (t.sent < since || !still_valid(c, OBSERVE_DIR, t.sent, now) ||
         listing_find(l, name, len, &folded, &one) >= 0 || folded)
         return 0;

@@ -108,10 +108,13 @@ static json_t *caches(const struct observe_counts *c)
     json_t *object = json_object();
     for (enum observe_cache i = 0; i < OBSERVE_CACHES; i++) {
         const struct observe_cache_counts *n = &c->cache[i];
-        json_t *one = json_object(), *miss = json_object();
+        json_t *one = json_object(), *miss = json_object(), *trust = json_object();
         for (enum observe_miss m = 0; m < OBSERVE_MISSES; m++)
             set_nonzero(miss, observe_miss_name(m), n->misses[m]);
+        for (enum observe_trust t = 0; t < OBSERVE_TRUSTS; t++)
+            set_nonzero(trust, observe_trust_name(t), n->hits_by_trust[t]);
         set_count(one, "hit", n->hits);
+        json_object_set_new(one, "hit_by_trust", trust);
         json_object_set_new(one, "miss", miss);
         set_count(one, "insert", n->inserts);
         set_count(one, "evict", n->evictions);

@@ -37,6 +37,13 @@ const char *observe_miss_name(enum observe_miss m)
     return names[m];
 }
 
+const char *observe_trust_name(enum observe_trust t)
+{
+    static const char *const names[OBSERVE_TRUSTS] = {
+        [TRUST_TIME] = "time", [TRUST_LEASE] = "lease", [TRUST_WATCH] = "watch"};
+    return names[t];
+}
+
 const char *observe_class_name(enum observe_class c)
 {
     static const char *const names[OBSERVE_CLASSES] = {

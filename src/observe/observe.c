@@ -240,9 +240,11 @@ static void emit_cache(struct observe *o, enum observe_cache c, enum observe_eve
          &(struct event){.id = id, .class = cache_events[c].class, .path = path, .reason = reason});
 }
 
-void observe_hit(struct observe *o, enum observe_cache c, const char *path)
+void observe_hit(struct observe *o, enum observe_cache c, enum observe_trust trust,
+                 const char *path)
 {
     count(&o->counts.cache[c].hits, 1);
+    count(&o->counts.cache[c].hits_by_trust[trust], 1);
     emit_cache(o, c, cache_events[c].fetch, path, NULL);
 }
 

@@ -35,7 +35,10 @@ enum observe_miss {
     MISS_DISABLED,  /* the cache is switched off (counted, but no event) */
     OBSERVE_MISSES
 };
+/* Why an answer was believed: nobody promised anything, or a lease or the watch did. */
+enum observe_trust { TRUST_TIME, TRUST_LEASE, TRUST_WATCH, OBSERVE_TRUSTS };
 const char *observe_miss_name(enum observe_miss m);   /* "too-large" */
+const char *observe_trust_name(enum observe_trust t); /* "lease" */
 const char *observe_cache_name(enum observe_cache c); /* "dir", "info", "notfound" */
 const char *observe_command_name(unsigned command);   /* "CREATE" */
 
@@ -88,7 +91,8 @@ void observe_credit_stall(struct observe *o); /* a request had to wait for credi
 /* The caches, called by cache/. Each call counts, and emits its event where the cache is not
  * disabled; `path` is the object's path in the share, for the event. `status` of an event: 0 hit,
  * else the negative errno or miss reason as text. */
-void observe_hit(struct observe *o, enum observe_cache c, const char *path);
+void observe_hit(struct observe *o, enum observe_cache c, enum observe_trust trust,
+                 const char *path);
 void observe_miss(struct observe *o, enum observe_cache c, enum observe_miss reason,
                   const char *path);
 void observe_insert(struct observe *o, enum observe_cache c, const char *path);
@@ -109,7 +113,8 @@ struct observe_command {
     uint64_t latency[OBSERVE_BUCKETS], latency_sum_ns, latency_max_ns;
 };
 struct observe_cache_counts {
-    uint64_t hits, misses[OBSERVE_MISSES], inserts, evictions, invalidations, patches;
+    uint64_t hits, hits_by_trust[OBSERVE_TRUSTS], misses[OBSERVE_MISSES], inserts, evictions,
+        invalidations, patches;
 };
 struct observe_counts {
     struct observe_command command[OBSERVE_COMMANDS];

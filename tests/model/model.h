@@ -38,7 +38,7 @@ extern struct model {
     uint64_t info_bytes, negative_bytes;
 
     /* what the run has seen, so that a run that tests nothing shows */
-    uint64_t hits[3], evictions[3], steps[5];
+    uint64_t hits[3], evictions[3], steps[6];
 } m;
 
 uint64_t chance(void);

@@ -107,6 +107,12 @@ static bool listed_attr_good(const struct oracle *o, const struct oracle_listing
            l->order > f->changed && !newer_heard;
 }
 
+/* 0: no longer. */
+static uint64_t names_until(const struct oracle *o, const struct oracle_listing *l, uint64_t now)
+{
+    return oracle_valid(o, OBSERVE_DIR, l->sent, now) ? l->sent + o->lifetime[OBSERVE_DIR] : 0;
+}
+
 static bool answer_listed(struct oracle *o, int dir, const struct oracle_listing *l, int entry,
                           uint64_t now, struct oracle_plan *ret, enum observe_miss *ret_why)
 {
@@ -118,7 +124,7 @@ static bool answer_listed(struct oracle *o, int dir, const struct oracle_listing
     const struct oracle_file *f = &o->file[file];
     if (listed && !held && oracle_attr_newest(o, file, l->order))
         oracle_hear(o, file, attr, l->order, l->sent);
-    uint64_t listing_until = l->sent + o->lifetime[OBSERVE_DIR];
+    uint64_t listing_until = names_until(o, l, now);
     if (held && (!listed || f->info_order > l->order))
         answer(ret, 0, file, &f->attr,
                lesser(f->info_sent + o->lifetime[OBSERVE_INFO], listing_until), l->name[entry]);
@@ -258,7 +264,7 @@ void oracle_answer_from(struct oracle *o, int dir, int listing, int name, uint64
     enum observe_miss why;
     nothing(ret, CACHE_STAT);
     if (entry == NOT_THERE)
-        answer(ret, -ENOENT, -1, NULL, believed ? l->sent + o->lifetime[OBSERVE_DIR] : 0, -1);
+        answer(ret, -ENOENT, -1, NULL, believed ? names_until(o, l, now) : 0, -1);
     if (entry < 0 || (believed && answer_listed(o, dir, l, entry, now, ret, &why)))
         return;
     int file = oracle_bind(o, dir, l->name[entry], &l->attr[entry], l->order)->file;
@@ -275,8 +281,7 @@ int oracle_adopt(struct oracle *o, int dir, int listing, int entry, uint64_t now
         o->file[dir].listing == listing && listed_attr_good(o, l, file, &l->attr[entry], now, &why);
     if (believed && !o->file[file].believed && oracle_attr_newest(o, file, l->order))
         oracle_hear(o, file, &l->attr[entry], l->order, l->sent);
-    *ret_until =
-        believed ? l->sent + lesser(o->lifetime[OBSERVE_DIR], o->lifetime[OBSERVE_INFO]) : 0;
+    *ret_until = believed ? lesser(names_until(o, l, now), l->sent + o->lifetime[OBSERVE_INFO]) : 0;
     return file;
 }
 

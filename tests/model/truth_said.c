@@ -125,7 +125,8 @@ static void check_listing(struct held dir, struct cache_listing *l)
         if (!n || n->file->attr.id == attr->id)
             must_have_been(dir, name, server_node_of(attr), name, "listing");
         /* of a file's names, those that were not looked up before are not brought up to date */
-        if (n && n->file->attr.id == attr->id && listed_attr_valid(m.c, l, i, n->file, m.now))
+        if (n && n->file->attr.id == attr->id &&
+            listed_attr_valid(m.c, dir.f, l, i, n->file, m.now))
             must_have_had(n->file, attr, "listing");
     }
     /* a file found by a name that may be a short one, or one in other case, may be listed otherwise

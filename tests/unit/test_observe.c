@@ -172,7 +172,7 @@ static void *hammer(void *arg)
     for (unsigned i = 0; i < ROUNDS; i++) {
         observe_request(o, CREATE, 10);
         observe_response(o, CREATE, 0xc0000000u + i % 100, 20, i * 100ull);
-        observe_hit(o, OBSERVE_DIR, "a/b");
+        observe_hit(o, OBSERVE_DIR, TRUST_TIME, "a/b");
         observe_miss(o, OBSERVE_INFO, MISS_EXPIRED, "a/c");
         observe_round_trip(o);
         observe_frame(o, true);
@@ -198,6 +198,7 @@ static void threads_lose_no_count_and_no_line(void **state)
     c = counts_of(o);
     assert_int_equal(observe_messages(&c), 2 * n);
     assert_int_equal(c.cache[OBSERVE_DIR].hits, n);
+    assert_int_equal(c.cache[OBSERVE_DIR].hits_by_trust[TRUST_TIME], n);
     assert_int_equal(c.cache[OBSERVE_INFO].misses[MISS_EXPIRED], n);
     assert_int_equal(c.round_trips, n);
     assert_int_equal(c.frames_sent, n);
@@ -258,7 +259,7 @@ static void events_are_json_lines_under_windows_names(void **state)
     snprintf(path, sizeof(path), "%s/events", temp_dir(dir));
     struct observe *o = fresh(path, true);
     assert_true(observe_wants_paths(o));
-    observe_hit(o, OBSERVE_DIR, "lib/a.py");
+    observe_hit(o, OBSERVE_DIR, TRUST_TIME, "lib/a.py");
     observe_miss(o, OBSERVE_INFO, MISS_TOO_LARGE, "lib/b.py");
     observe_invalidate(o, OBSERVE_NOTFOUND, MISS_BROKEN, NULL);
     observe_patch(o, OBSERVE_DIR, "lib");
@@ -349,7 +350,7 @@ static void a_full_disk_is_counted_and_stops_nobody(void **state)
     struct observe *o = fresh("/dev/full", false);
     uint64_t start = clock_now();
     for (int i = 0; i < 100000; i++)
-        observe_hit(o, OBSERVE_DIR, "some/path/of/usual/length.py");
+        observe_hit(o, OBSERVE_DIR, TRUST_TIME, "some/path/of/usual/length.py");
     assert_true(clock_now() - start < 5 * NS_PER_SEC);
     for (int i = 0; i < 300 && counts_of(o).events_lost < 100000; i++)
         usleep(10000);
@@ -363,7 +364,7 @@ static void lines_reach_the_file_within_a_second_or_two(void **state)
     char dir[32], path[64];
     snprintf(path, sizeof(path), "%s/events", temp_dir(dir));
     struct observe *o = fresh(path, false);
-    observe_hit(o, OBSERVE_DIR, "a");
+    observe_hit(o, OBSERVE_DIR, TRUST_TIME, "a");
     struct stat st = {0};
     for (int i = 0; i < 200 && st.st_size == 0; i++) {
         usleep(10000);
@@ -382,8 +383,8 @@ static void two_mounts_may_share_one_file(void **state)
     snprintf(path, sizeof(path), "%s/events", temp_dir(dir));
     struct observe *a = fresh(path, false), *b = fresh(path, false);
     for (int i = 0; i < 1000; i++) {
-        observe_hit(a, OBSERVE_DIR, "a");
-        observe_hit(b, OBSERVE_DIR, "b");
+        observe_hit(a, OBSERVE_DIR, TRUST_TIME, "a");
+        observe_hit(b, OBSERVE_DIR, TRUST_TIME, "b");
     }
     observe_free(a);
     observe_free(b);
