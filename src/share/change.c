@@ -194,14 +194,15 @@ static void hidden_give_back(struct share *s, struct hidden *h, const char *path
     free(h->path);
 }
 
-/* With the lock: a file with this name is open here. */
-static bool is_open_here(struct share *s, const struct target *t)
+/* With the lock: the file with this name (a reference) where it is open here, else NULL. */
+static struct cache_file *open_here(struct share *s, const struct target *t)
 {
     struct cache_file *f = cache_peek(s->cache, t->dir, t->name, t->len);
-    bool open = f && opens_find(s, f);
-    if (f)
+    if (f && !opens_find(s, f)) {
         cache_file_unref(s->cache, f);
-    return open;
+        f = NULL;
+    }
+    return f;
 }
 
 /* ---- remove ---- */
@@ -214,9 +215,9 @@ int share_remove(struct share *s, struct share_node *dir, const char *name, bool
     struct error e = {0};
     pthread_mutex_lock(&s->lock);
     int r = aim(s, dir, name, &t, &e);
-    bool open = r == 0 && !is_dir && is_open_here(s, &t);
+    struct cache_file *open = r == 0 && !is_dir ? open_here(s, &t) : NULL;
     pthread_mutex_unlock(&s->lock);
-    if (r == 0 && open) {
+    if (open) {
         r = hide(s, t.path, &hidden, &e);
         if (r == 0)
             r = hidden_remove(s, &hidden, t.path, &e);
@@ -228,6 +229,10 @@ int share_remove(struct share *s, struct share_node *dir, const char *name, bool
         cache_removed(s->cache, t.dir, t.name, t.len, t.ticket, clock_now());
     else if (t.path)
         learn_missing(s, &t, &e);
+    if (open && r == 0)
+        opens_hidden(s, open);
+    if (open)
+        cache_file_unref(s->cache, open);
     pthread_mutex_unlock(&s->lock);
     free(t.path);
     if (r < 0)

@@ -78,6 +78,22 @@ int64_t share_read(struct share *s, struct share_file *f, void *buf, size_t len,
     return n;
 }
 
+/* With the lock. Of a file that has lost all its names a server leaves out only the one that this
+ * open goes by; the other hidden ones are no links to anybody either. */
+static void discount_hidden(struct share *s, const struct share_file *f, struct file_attr *attr)
+{
+    char *path;
+    unsigned others = f->opened && f->opened->hidden ? f->opened->hidden - 1 : 0;
+    if (!others || !attr->links)
+        return;
+    if (share_wire_path(s, f->file, NULL, 0, &path, NULL) == 0) {
+        free(path);
+        return;
+    }
+    attr->links -= others < attr->links ? others : attr->links;
+    attr->unlinked = attr->links == 0;
+}
+
 int share_file_getattr(struct share *s, struct share_node *n, struct share_file *f,
                        struct share_entry *ret, struct error *err)
 {
@@ -89,6 +105,7 @@ int share_file_getattr(struct share *s, struct share_node *n, struct share_file 
     if (r < 0)
         return r;
     pthread_mutex_lock(&s->lock);
+    discount_hidden(s, f, &attr);
     uint64_t until = cache_commit_attr(s->cache, n, &attr, ticket, clock_now());
     share_entry_of(n, &attr, until, ret);
     pthread_mutex_unlock(&s->lock);

@@ -152,6 +152,13 @@ void opens_sweep(struct share *s, struct opened *o, struct list *ret)
     free(o);
 }
 
+void opens_hidden(struct share *s, const struct cache_file *file)
+{
+    struct opened *o = find(s, file);
+    if (o)
+        o->hidden++;
+}
+
 void opens_changed(struct share *s, struct share_file *by)
 {
     struct list *at;

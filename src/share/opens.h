@@ -20,6 +20,7 @@ struct opened {
     struct hash_node by_file; /* in share->opened, by the file's serial; protected by share->lock */
     struct cache_file *file;  /* a reference; constant */
     struct list files;        /* struct share_file; protected by share->lock */
+    unsigned hidden;          /* names that it has lost since; protected by share->lock */
     struct locks *locks;      /* NULL: none were ever asked for. Protected by share->lock */
 };
 
@@ -63,6 +64,8 @@ int share_open_beside(struct share *s, struct share_file *f, struct share_file *
  * each stays until opens_io_end. share->lock not held. */
 size_t opens_that_wrote(struct share *s, const struct cache_file *file,
                         const struct share_file *but, struct share_file *ret[], size_t room);
+/* With share->lock: one more of its names is a hidden one now. */
+void opens_hidden(struct share *s, const struct cache_file *file);
 /* By this open the file was changed: what others read along with their open is old. */
 void opens_changed(struct share *s, struct share_file *by);
 
