@@ -69,6 +69,8 @@ int copy_new(const struct copy_options *options, struct copy **ret)
     pthread_cond_init(&c->work, NULL);
     pthread_cond_init(&c->room, NULL);
     pthread_cond_init(&c->memory, NULL);
+    pthread_cond_init(&c->idle, NULL);
+    claims_init(&c->claims);
     keep_freed_memory();
     catch_signals();
     if (!c->o.quiet)
@@ -85,6 +87,8 @@ struct copy *copy_free(struct copy *c)
     for (size_t i = 0; i < c->dirs; i++)
         free((char *)c->dir[i].to.path);
     free(c->dir);
+    claims_done(&c->claims);
+    pthread_cond_destroy(&c->idle);
     pthread_cond_destroy(&c->memory);
     pthread_cond_destroy(&c->room);
     pthread_cond_destroy(&c->work);
@@ -204,6 +208,7 @@ static void *run(void *user)
         struct job job = c->queue[c->first];
         c->first = (c->first + 1) % COPY_QUEUE;
         c->waiting--;
+        c->busy++;
         set_name(c, job.from.path);
         bool stopped = c->stopped || signalled;
         pthread_cond_signal(&c->room);
@@ -213,6 +218,8 @@ static void *run(void *user)
         free((char *)job.from.path);
         free((char *)job.to.path);
         pthread_mutex_lock(&c->lock);
+        c->busy--;
+        pthread_cond_signal(&c->idle);
     }
     pthread_mutex_unlock(&c->lock);
     return NULL;
@@ -240,6 +247,14 @@ void copy_queue(struct copy *c, const struct place *from, const struct place *to
         free((char *)job.to.path);
         copy_failed(c, &err, true);
     }
+}
+
+void copy_wait(struct copy *c)
+{
+    pthread_mutex_lock(&c->lock);
+    while (c->waiting || c->busy)
+        pthread_cond_wait(&c->idle, &c->lock);
+    pthread_mutex_unlock(&c->lock);
 }
 
 /* ---- the end ---- */

@@ -4,8 +4,8 @@
  * one in pieces, several of which are under way. A copy stands under its final name only when it is
  * whole: until then it is a `.part` beside it, which the same command goes on with (part.h).
  *
- * Memory: COPY_MEMORY bytes of data, whatever is copied, and one listing for each directory down to
- * where the walk is.
+ * Memory: COPY_MEMORY bytes of data, whatever is copied, one listing for each directory down to
+ * where the walk is, and 48 bytes for each file copied (claims.h).
  */
 #ifndef LARDER_CLI_COPY_H
 #define LARDER_CLI_COPY_H

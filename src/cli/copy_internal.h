@@ -5,6 +5,7 @@
 
 #include <pthread.h>
 
+#include "cli/claims.h"
 #include "cli/copy.h"
 #include "cli/progress.h"
 
@@ -32,12 +33,14 @@ struct copy {
     struct copy_options o; /* constant */
     uint64_t begun_ns;     /* constant */
     struct progress *progress;
+    struct claims claims; /* of the thread that adds */
 
     pthread_mutex_t lock;
-    pthread_cond_t work, room, memory;
+    pthread_cond_t work, room, memory, idle;
     struct job queue[COPY_QUEUE]; /* all protected by lock */
     size_t first, waiting;
-    bool closed; /* no more jobs will come */
+    unsigned busy; /* threads that have a job */
+    bool closed;   /* no more jobs will come */
     pthread_t thread[COPY_THREADS];
     unsigned threads;
     size_t memory_left;
@@ -60,6 +63,8 @@ void copy_memory_take(struct copy *c, size_t bytes);
 void copy_memory_give(struct copy *c, size_t bytes);
 /* Hands a file to a thread. */
 void copy_queue(struct copy *c, const struct place *from, const struct place *to, uint64_t size);
+/* Waits until every file that was handed over is done with. */
+void copy_wait(struct copy *c);
 /* The directory gets its times when all is done: what is put in changes them. */
 void copy_remember_dir(struct copy *c, const struct place *to, const struct larder_stat *like);
 

@@ -95,6 +95,59 @@ static bool copy_dir(struct copy *c, const struct place *to, const struct larder
     return true;
 }
 
+/* How many names in the directory of `path` are this one in some case; 0 where nobody knows. */
+static size_t count_alike(const struct place *to, const char *path)
+{
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    char *dir =
+        slash ? strndup(path, slash > path ? (size_t)(slash - path) : 1) : strdup(to->l ? "" : ".");
+    const struct place above = {to->l, dir};
+    struct place_list *list;
+    struct larder_error ignored;
+    size_t count = 0;
+    if (dir && place_list_open(&above, &list, &ignored) == 0) {
+        for (size_t i = 0; i < place_list_count(list); i++) {
+            const char *other = place_list_name(list, i);
+            count += utf8_fold_equal(other, strlen(other), name, strlen(name));
+        }
+        place_list_close(list);
+    }
+    free(dir);
+    return count;
+}
+
+/* By an open, which asks the server whatever is believed. */
+static bool is_missing(const struct place *p)
+{
+    struct place_file *f;
+    struct larder_stat st;
+    struct larder_error ignored;
+    int r = place_open(p, &f, &st, &ignored);
+    if (r == 0)
+        place_close(f);
+    return r == -ENOENT;
+}
+
+/* Whether this run may write there. A name that it has written in another case is the same file
+ * where the file system folds case, which shows when the other is whole: then this one is there
+ * too, and the directory has but one of them. */
+static bool claim(struct copy *c, const struct place *from, const struct place *to)
+{
+    struct larder_error err;
+    int r = claims_take(&c->claims, to->path);
+    if (r == CLAIM_ALIKE) {
+        copy_wait(c);
+        r = is_missing(to) || count_alike(to, to->path) > 1 ? CLAIM_NEW : CLAIM_TAKEN;
+    }
+    if (r == CLAIM_NEW)
+        return true;
+    say(&err, r < 0 ? r : -EEXIST, from->path,
+        r < 0 ? "out of memory"
+              : "not copied: another file has been copied to the same name already");
+    copy_failed(c, &err, r < 0);
+    return false;
+}
+
 /* One thing that the walk came upon. */
 static void copy_entry(struct copy *c, struct walk *w, const struct walk_step *s,
                        const struct place *from_top, const struct place *to_top)
@@ -111,11 +164,13 @@ static void copy_entry(struct copy *c, struct walk *w, const struct walk_step *s
     if (s->event == WALK_DIR) {
         if (!copy_dir(c, &to, &s->stat))
             walk_skip(w);
-    } else if (s->stat.is_link) {
-        copy_link(c, &from, &to, s->stat.size);
-    } else if (s->stat.attributes & PLACE_DEVICE && !from.l) {
+    } else if (s->stat.attributes & PLACE_DEVICE && !from.l && !s->stat.is_link) {
         say(&err, -EINVAL, s->path, "neither file, directory nor link: not copied");
         copy_failed(c, &err, false);
+    } else if (!claim(c, &from, &to)) {
+        ; /* told */
+    } else if (s->stat.is_link) {
+        copy_link(c, &from, &to, s->stat.size);
     } else {
         copy_queue(c, &from, &to, s->stat.size);
     }
@@ -162,6 +217,8 @@ void copy_add(struct copy *c, const struct place *from, const struct place *to)
         copy_failed(c, &err, place_lost(from));
     else if (tree)
         copy_tree(c, from, &st, to);
+    else if (!claim(c, from, to))
+        ; /* told */
     else if (st.is_link)
         copy_link(c, from, to, st.size);
     else

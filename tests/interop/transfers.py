@@ -346,6 +346,38 @@ def links(samba, work):
     check("no tree is written through a link here", run.returncode == 1 and not os.path.exists("/etc/linked"), run.stderr)
 
 
+def names_that_meet(samba, work):
+    """Two sources, one file there: the second would replace the first without a word."""
+    write(f"{work}/meet/Name", b"upper")
+    write(f"{work}/meet/name", b"lower")
+    write(f"{work}/meet/D/1", b"1")
+    write(f"{work}/meet/d/2", b"2")
+    os.mkdir(f"{work}/home")
+    for again in ("", " again"):
+        one_line(f"two names that the server takes for one{again}", larder("put", "-r", "-o", USER, f"{work}/meet", samba.target), "meet/name")
+        equal(f"the first stays{again}", {p: digest(f"{samba.share}/meet/{p}") for p in ("Name", "D/1", "D/2")},
+              {p: digest(f"{work}/meet/{p}") for p in ("Name", "D/1")} | {"D/2": digest(f"{work}/meet/d/2")})
+    one_line("two files of one name", larder("put", "-o", USER, f"{work}/meet/D/1", f"{work}/meet/../meet/D/1", samba.target), "D/1")
+    write(f"{samba.share}/meet/other/1", b"other")
+    own(samba)
+    one_line("two files of one name to here", larder("get", "-o", USER, f"{samba.target}/meet/D/1", f"{samba.target}/meet/other/1", f"{work}/home"),
+             "other/1")
+    equal("and the first is what is there", open(f"{work}/home/1", "rb").read(), b"1")
+
+
+def streams(samba, work):
+    os.mkfifo(f"{work}/fifo")
+    threading.Thread(target=lambda: write(f"{work}/fifo", b"through"), daemon=True).start()
+    run = larder("put", "-o", USER, f"{work}/fifo", samba.target)
+    equal("a FIFO is read to its end", (run.returncode, open(f"{samba.share}/fifo", "rb").read()), (0, b"through"))
+    run = run_beside(lambda p: (time.sleep(0.5), p.terminate()), "put", "-o", USER, f"{work}/fifo", f"{samba.target}/never")
+    check("one signal ends the wait for somebody to write it", run.returncode == -signal.SIGTERM, run)
+    check("and nothing is left", not [n for n in os.listdir(samba.share) if n.startswith("never")])
+    run = larder("put", "-o", USER, "/proc/version", f"{samba.target}/version")
+    equal("a file that says it is empty and is not is read all the same",
+          (run.returncode, open(f"{samba.share}/version").read()), (0, open("/proc/version").read()))
+
+
 def refusals(samba, work):
     write(f"{work}/file", b"x")
     one_line("a directory without -r", larder("get", "-o", USER, f"{samba.target}/source", work), "source", "-r")
@@ -374,7 +406,7 @@ def refusals(samba, work):
 with Samba() as samba, tempfile.TemporaryDirectory() as work:
     samba.start()
     for scene in (there_and_back, single_files, requests, many_small, cut_off, changing_sources, no_room,
-                  on_a_terminal, links, refusals):
+                  on_a_terminal, links, names_that_meet, streams, refusals):
         scene(samba, work)
 
 with Samba("share:read only=yes") as samba, Samba() as other, tempfile.TemporaryDirectory() as work:
