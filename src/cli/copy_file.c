@@ -375,6 +375,25 @@ void copy_file(struct copy *c, const struct place *from, const struct place *to,
 
 /* ---- streams: what has no size until it ends ---- */
 
+#define STOP_MS 200 /* after which a signal is looked for */
+
+/* As much as fits, so that a pipe's small pieces become large writes. */
+static int64_t fill(struct transfer *t, char *buf, struct larder_error *err)
+{
+    size_t len = 0;
+    while (len < COPY_PIECE) {
+        if (copy_stopped(t->c))
+            return -EINTR;
+        int64_t n = place_read_some(t->from, buf + len, COPY_PIECE - len, STOP_MS, err);
+        if (n < 0 && n != -EAGAIN)
+            return n;
+        if (n == 0)
+            break;
+        len += n > 0 ? (size_t)n : 0;
+    }
+    return (int64_t)len;
+}
+
 static int pour(struct transfer *t, struct larder_error *err)
 {
     char *buf = malloc(COPY_PIECE);
@@ -383,7 +402,7 @@ static int pour(struct transfer *t, struct larder_error *err)
     int r = 0;
     for (int64_t n = 1; r == 0 && n > 0;) {
         size_t written;
-        n = place_read(t->from, buf, COPY_PIECE, t->done, err);
+        n = fill(t, buf, err);
         if (n > 0)
             r = place_write(t->to, buf, (size_t)n, t->done, &written, err);
         if (n < 0)
@@ -393,8 +412,6 @@ static int pour(struct transfer *t, struct larder_error *err)
             copy_count(t->c, &t->c->counts.bytes, (uint64_t)n);
             copy_count(t->c, &t->c->counts.passed, (uint64_t)n);
         }
-        if (r == 0 && n > 0 && copy_stopped(t->c))
-            r = -EINTR;
     }
     free(buf);
     return r;

@@ -17,8 +17,8 @@ struct place {
     const char *path; /* borrowed; on a share relative to its top */
 };
 
-/* Of a file here the same is told as of one on a share; what is neither file, directory nor link
- * has this attribute (FILE_ATTRIBUTE_DEVICE). */
+/* Of a file here the same is told as of one on a share; what is neither file, directory nor link,
+ * and an open file whose size says nothing (/proc), has this attribute (FILE_ATTRIBUTE_DEVICE). */
 #define PLACE_DEVICE   0x40u
 #define PLACE_READONLY 0x01u
 
@@ -63,6 +63,9 @@ int place_open_part(const struct place *p, struct place_file **ret, uint64_t *re
 int place_open_standard(int fd, struct place_file **ret, struct larder_error *err);
 int64_t place_read(struct place_file *f, void *buf, size_t len, uint64_t offset,
                    struct larder_error *err);
+/* Of a stream here: what is there to read, 0 at its end, -EAGAIN where nothing came in so long. */
+int64_t place_read_some(struct place_file *f, void *buf, size_t len, int ms,
+                        struct larder_error *err);
 /* All of `len`, or an error; *ret_written is how much of it was taken. */
 int place_write(struct place_file *f, const void *buf, size_t len, uint64_t offset,
                 size_t *ret_written, struct larder_error *err);

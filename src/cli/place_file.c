@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
@@ -32,16 +33,26 @@ static int file_new(const char *path, struct place_file **ret, struct larder_err
     return 0;
 }
 
+/* Files of the kernel's own say 0 and have content all the same. */
+static bool size_says_nothing(int fd, const struct stat *st)
+{
+    char byte;
+    return !S_ISREG(st->st_mode) || (st->st_size == 0 && pread(fd, &byte, 1, 0) == 1);
+}
+
+/* A FIFO that nobody writes yet is not waited for here, where no signal would end that. */
 static int open_local(struct place_file *f, struct larder_stat *ret_stat, struct larder_error *err)
 {
     struct stat st;
-    f->fd = open(f->path, O_RDONLY | O_CLOEXEC);
+    f->fd = open(f->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
     if (f->fd < 0 || fstat(f->fd, &st) < 0)
         return place_error(err, f->path, -errno);
     if (S_ISDIR(st.st_mode))
         return place_error(err, f->path, -EISDIR);
-    f->stream = !S_ISREG(st.st_mode);
+    f->stream = size_says_nothing(f->fd, &st);
     place_from_stat(&st, ret_stat);
+    if (f->stream)
+        ret_stat->attributes |= PLACE_DEVICE;
     return 0;
 }
 
@@ -134,6 +145,18 @@ int64_t place_read(struct place_file *f, void *buf, size_t len, uint64_t offset,
         done += (size_t)n;
     }
     return (int64_t)done;
+}
+
+int64_t place_read_some(struct place_file *f, void *buf, size_t len, int ms,
+                        struct larder_error *err)
+{
+    struct pollfd wait = {.fd = f->fd, .events = POLLIN};
+    if (poll(&wait, 1, ms) <= 0)
+        return place_error(err, f->path, -EAGAIN);
+    ssize_t n = read(f->fd, buf, len);
+    if (n < 0 && errno == EINTR)
+        return place_error(err, f->path, -EAGAIN);
+    return n < 0 ? place_error(err, f->path, -errno) : n;
 }
 
 static int write_remote(struct place_file *f, const char *buf, size_t len, uint64_t offset,
