@@ -59,6 +59,8 @@ class Relay:
             if self.hold_at is not None and self.passed >= self.hold_at:
                 self.held.set()
                 self.released.wait()
+                if self.dead:  # what was held back when it was cut is not passed on
+                    return
             try:
                 if not data:
                     sink.shutdown(socket.SHUT_WR)
