@@ -7,7 +7,7 @@
  * takes the reason home, the receive thread leaves its loop and reports the loss. Memory stays
  * until conn_free, so nobody else has to care.
  *
- * A CLOSE that nobody waits for is queued, as is the acknowledgement of a break (lease.c), and sent
+ * A CLOSE that nobody waits for is queued, as is the acknowledgement of a break (break.c), and sent
  * as soon as there is a credit and the send lock is free. No thread is needed for that: who queues
  * tries, who has sent a frame tries, and the receive thread tries when credits have come.
  */

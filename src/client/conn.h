@@ -333,13 +333,16 @@ void lease_registered(struct compound *m);
 /* Its owner lets go of an open: from now on nothing is promised by it. */
 void lease_release(struct conn *c, struct handle *h);
 
-/* For the receive thread: what a break takes; what a reply to `q` (a CREATE that asked, or an
- * acknowledgement) gives or takes. */
-void lease_break(struct conn *c, const struct rd *message);
+/* For the receive thread: what a reply to `q` (a CREATE that asked, or an acknowledgement) gives or
+ * takes. */
 void lease_reply(struct conn *c, struct request *q, const struct wire_header *h,
                  const struct rd *message);
 /* The connection is lost; caller holds conn->lock. */
 void lease_lose_all(struct conn *c);
+/* ---- break.c ---- */
+
+/* For the receive thread: what a break takes. */
+void lease_break(struct conn *c, const struct rd *message);
 /* Sends the first acknowledgement that is due. Caller holds send_lock. 0; -ENOENT: there is none
  * that can leave now; other errors: not now. */
 int lease_send_ack(struct conn *c);

@@ -358,9 +358,13 @@ static void test_a_lease_that_is_being_broken_is_not_given_again(void **state)
     struct client_file *one = open_by(&b, l, RH, RH), *two, *three;
     heard.puts_off = true;
     send_break(&b, (struct server_break){0, 2, R, true});
+    heard.puts_off = false;
+    script.lease.epoch = 3;
+    server_play(b.server, &script);
     two = open_by(&b, l, RH, R); /* not acknowledged yet */
     client_lease_acknowledge(l);
     expect_ack(&b, 0, R);
+    script.lease.epoch = 4;
     script.lease.flags = SMB2_LEASE_FLAG_BREAK_IN_PROGRESS; /* or the server says so */
     server_play(b.server, &script);
     three = open_by(&b, l, RH, R);
