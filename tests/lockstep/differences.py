@@ -3,6 +3,8 @@
 local directory beside the mount shows what POSIX has."""
 import ctypes
 import errno
+import fcntl
+import mmap
 import os
 import re
 import socket
@@ -267,10 +269,36 @@ def ranges_are_not_collapsed_inserted_or_zeroed(mount, local, share):
             equal(f"fallocate mode {mode}", errno.errorcode[ctypes.get_errno()], "ENOTSUP")
 
 
+# ---- locks ----
+
+def lock_and_write(place, sync):
+    """A mapping changes a page, a byte of it is locked shared and written: what the page has then, and the error."""
+    with open(put(f"{place}/f", bytes(4096)), "r+b") as f, mmap.mmap(f.fileno(), 4096) as page:
+        page[:4] = b"page"
+        if sync:
+            page.flush()
+        fcntl.lockf(f, fcntl.LOCK_SH | fcntl.LOCK_NB, 10, 100)
+        return bytes(page[:4]), code(os.pwrite, f.fileno(), b"x", 105)
+
+
+@difference
+def a_range_that_is_locked_shared_is_not_written(mount, local, share):
+    equal("on a local disk", lock_and_write(local, False), (b"page", ""))
+    equal("on the mount", lock_and_write(mount, True), (b"page", "EAGAIN"))
+
+
+@difference
+def with_nobrl_locks_do_not_stand_against_data(mount, local, share):
+    equal("on the mount", lock_and_write(mount, False), (b"page", ""))
+
+
+with_nobrl_locks_do_not_stand_against_data.options = ("nobrl",)
+
+
 def run(test):
     with Samba() as samba, tempfile.TemporaryDirectory(prefix="larder-local-") as local:
         samba.start()
-        with mounted(samba) as mount:
+        with mounted(samba, *getattr(test, "options", ())) as mount:
             print(f"-- {test.__name__.replace('_', ' ')}", flush=True)
             test(mount, local, samba.share)
 
