@@ -20,8 +20,6 @@
 #define TIB        (1024 * 1024 * MIB)
 #define LENGTH(of) (sizeof(of) / sizeof(of)[0])
 
-#define DORMANT_FILES_MAX 1023 /* Windows' default, and its limit */
-
 /* ---- profiles ---- */
 
 /* What 23H2 and 25H2 share: Windows' defaults (Get-SmbClientConfiguration), requests one by one,
@@ -31,16 +29,14 @@
     .directory_cache_entry_size_max = 64 * KIB, .file_info_cache = true,                           \
     .file_info_cache_lifetime = 10, .file_info_cache_entries_max = 64,                             \
     .file_not_found_cache = true, .file_not_found_cache_lifetime = 5,                              \
-    .file_not_found_cache_entries_max = 128, .cache_memory_max = 1024 * MIB, .cache_max_age = 60,  \
-    .dormant_directory_timeout = 600, .dormant_file_limit = DORMANT_FILES_MAX
+    .file_not_found_cache_entries_max = 128, .cache_memory_max = 1024 * MIB, .cache_max_age = 60
 
 /* Windows' lifetimes, with room for a whole source tree; the memory is what bounds it. */
 #define LARDER_FIGURES                                                                             \
     .directory_cache_lifetime = 10, .directory_cache_entries_max = 4096,                           \
     .directory_cache_entry_size_max = 64 * MIB, .file_info_cache_lifetime = 10,                    \
     .file_info_cache_entries_max = 65536, .file_not_found_cache_lifetime = 5,                      \
-    .file_not_found_cache_entries_max = 65536, .cache_memory_max = 64 * MIB, .cache_max_age = 60,  \
-    .dormant_directory_timeout = 600, .dormant_file_limit = 512
+    .file_not_found_cache_entries_max = 65536, .cache_memory_max = 64 * MIB, .cache_max_age = 60
 
 #define CONNECTION                                                                                 \
     .require_security_signature = true, .smb2_dialect_min = 0x0202, .smb2_dialect_max = 0x0311
@@ -67,8 +63,6 @@ static const struct settings profiles[] = {
         .directory_cache = true,
         .file_info_cache = true,
         .file_not_found_cache = true,
-        .leases = true,
-        .watches = true,
         .info_answers_lookup = true,
         .on_miss = ON_MISS_EVIDENCE,
         .compound = true,
@@ -150,17 +144,9 @@ static const struct setting table[] = {
     {{"CacheMemoryMax", "bytes", "memory of the three caches together", 64 * KIB, TIB},
      KIND_U64,
      AT(cache_memory_max)},
-    SWITCH("Leases", leases, "ask for leases, and believe for as long as they stand"),
-    SWITCH("Watches", watches,
-           "watch the share for changes where the server has no leases of directories"),
+    SWITCH("Watches", watches, "have the server tell of changes, and believe for as long"),
     LIFETIME("CacheMaxAge", cache_max_age,
-             "how long anything is believed under a lease or watch; 0: no longer than without"),
-    LIFETIME("DormantDirectoryTimeout", dormant_directory_timeout,
-             "how long a leased directory that nobody uses is held open on the server"),
-    {{"DormantFileLimit", "handles", "files and directories held open that nobody uses; 0: none", 0,
-      DORMANT_FILES_MAX},
-     KIND_U32,
-     AT(dormant_file_limit)},
+             "how long anything is believed under a watch; 0: no longer than without"),
     SWITCH("RequireSecuritySignature", require_security_signature,
            "sign every request and refuse what is not signed"),
     {{"Smb2DialectMin", "", "the oldest dialect offered: 2.0.2, 2.1, 3.0, 3.0.2 or 3.1.1", 0x0202,

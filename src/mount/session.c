@@ -269,6 +269,14 @@ static int check_root(struct share *share, struct error *err)
     return rc;
 }
 
+static uint64_t longest_lifetime(const struct settings *s)
+{
+    uint64_t most = s->directory_cache_lifetime;
+    if (most < s->file_info_cache_lifetime)
+        most = s->file_info_cache_lifetime;
+    return most < s->file_not_found_cache_lifetime ? s->file_not_found_cache_lifetime : most;
+}
+
 static struct mount *mount_new(struct share *share, const struct mount_options *o,
                                struct error *err)
 {
@@ -288,6 +296,7 @@ static struct mount *mount_new(struct share *share, const struct mount_options *
     m->server_locks = share_get_options(share)->byte_range_locks;
     m->mfsymlinks = share_get_options(share)->mfsymlinks;
     m->read_only = o->read_only;
+    m->keep_ns = longest_lifetime(&share_get_options(share)->settings) * NS_PER_SEC;
     m->rules = (struct attr_rules){o->uid, o->gid, o->file_mode, o->dir_mode};
     if (nodes_init(&m->nodes, share, root) < 0) {
         free(m);

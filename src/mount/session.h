@@ -60,7 +60,8 @@ struct mount {
     char *mountpoint;    /* canonical */
     unsigned device[2];  /* major, minor */
     unsigned max_threads;
-    bool kernel_cache;  /* the profile lets the kernel keep what it was told */
+    bool kernel_cache;  /* the profile lets the kernel keep what it was told ... */
+    uint64_t keep_ns;   /* ... for so long at most; constant */
     bool read_only;     /* constant */
     bool server_locks;  /* locks are asked for here, not kept by the kernel alone; constant */
     bool mfsymlinks;    /* some files are symbolic links; constant */
@@ -98,10 +99,12 @@ static inline struct mount *call_of(fuse_req_t req, enum upcall u)
     return m;
 }
 
-/* How long the kernel may keep something, in seconds as libfuse takes them. */
+/* How long the kernel may keep something, in seconds as libfuse takes them. It is not told of what
+ * the server tells us, so it keeps nothing for longer than what nobody promised anything about. */
 static inline double kernel_timeout(const struct mount *m, uint64_t valid_ns)
 {
-    return m->kernel_cache ? (double)valid_ns / 1e9 : 0;
+    uint64_t keep = valid_ns < m->keep_ns ? valid_ns : m->keep_ns;
+    return m->kernel_cache ? (double)keep / 1e9 : 0;
 }
 
 extern const struct fuse_lowlevel_ops mount_ops;

@@ -27,15 +27,23 @@ struct share {
     struct client *client;
 
     pthread_mutex_t lock;
-    struct cache *cache;              /* protected by lock, but for listings */
-    struct list flights;              /* protected by lock */
-    struct error lost;                /* protected by lock; code 0 while the session stands */
-    bool alarm_given[OBSERVE_CACHES]; /* protected by lock */
-    struct lock_desk desk;            /* who waits for whom; has its own lock */
-    struct hash opened;               /* struct opened; protected by lock */
-    struct list closings;             /* struct closing, oldest first; protected by lock */
-    unsigned closing_count;           /* protected by lock */
-    struct hash links;                /* struct link, by the file's serial; protected by lock */
+    struct cache *cache;                 /* protected by lock, but for listings */
+    struct list flights;                 /* protected by lock */
+    struct error lost;                   /* protected by lock; code 0 while the session stands */
+    bool alarm_given[OBSERVE_CACHES];    /* protected by lock */
+    struct lock_desk desk;               /* who waits for whom; has its own lock */
+    struct hash opened;                  /* struct opened; protected by lock */
+    struct list closings;                /* struct closing, oldest first; protected by lock */
+    unsigned closing_count;              /* protected by lock */
+    pthread_t watch_thread;              /* constant while watch_started */
+    bool watch_started;                  /* constant between share_connect and share_free */
+    struct client_watch *watch;          /* the thread's; protected by lock */
+    bool watch_stop, watched;            /* protected by lock */
+    bool watch_silent;                   /* the server tells of nothing; protected by lock */
+    uint64_t notices;                    /* heard so far; protected by lock */
+    uint64_t doubt_since, doubt_notices; /* protected by lock */
+    uint64_t verified[2]; /* directories: found changed, unchanged; protected by lock */
+    struct hash links;    /* struct link, by the file's serial; protected by lock */
 };
 
 struct share_listing {
@@ -110,6 +118,15 @@ int share_named_path(struct share *s, struct cache_file *dir, const char *name, 
  * where those tell, else by reading it once for each state of it. Without lock. */
 void share_mark_link(struct share *s, const struct cache_file *f, struct share_entry *inout);
 void share_links_done(struct share *s);
+
+/* ---- watch.c ---- */
+
+void watch_start(struct share *s);
+void watch_done(struct share *s); /* before the client goes */
+/* The plan says VERIFY: one round trip. With lock on entry and exit, not while it waits. */
+bool watch_verify(struct share *s, struct cache_file *dir);
+/* With lock: something has changed without a word. */
+void watch_missed(struct share *s);
 
 /* Whether the server itself said that there is no such name. */
 bool share_says_missing(const struct error *e);

@@ -93,9 +93,14 @@ int share_list(struct share *s, struct share_node *dir, struct share_listing **r
             continue;
         struct flight f;
         flight_begin(s, &f, FLIGHT_LIST, dir, "", 0);
-        r = ask_whole(s, dir, &out->list, err);
+        bool verify = cache_must_verify(s->cache, dir, false, clock_now());
+        if (verify)
+            watch_verify(s, dir);
+        else
+            r = ask_whole(s, dir, &out->list, err);
         flight_end(s, &f);
-        break;
+        if (!verify)
+            break;
     }
     if (r == 0)
         out->dir = cache_file_ref(dir);

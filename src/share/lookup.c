@@ -197,6 +197,18 @@ static void ask(struct question *q)
         ask_stat(q);
 }
 
+/* Either way the next plan knows more. */
+static void verify(struct question *q, bool waited)
+{
+    struct share *s = q->share;
+    struct flight f;
+    if (!waited && flight_wait(s, FLIGHT_LIST, q->dir, "", 0))
+        return;
+    flight_begin(s, &f, FLIGHT_LIST, q->dir, "", 0);
+    watch_verify(s, q->dir);
+    flight_end(s, &f);
+}
+
 static int look_up(struct question *q)
 {
     struct share *s = q->share;
@@ -205,6 +217,10 @@ static int look_up(struct question *q)
         if (q->plan.step == CACHE_ANSWER) {
             answer_from_plan(q);
             return q->code;
+        }
+        if (q->plan.step == CACHE_VERIFY) {
+            verify(q, waited);
+            continue;
         }
         bool lists = q->plan.step == CACHE_LIST;
         enum flight_kind kind = lists ? FLIGHT_LIST : FLIGHT_LOOK_UP;

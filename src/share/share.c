@@ -17,6 +17,7 @@ static void session_lost(void *user, const struct error *why)
     pthread_mutex_lock(&s->lock);
     if (s->lost.code == 0)
         s->lost = *why;
+    cache_promises_lost(s->cache);
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -106,6 +107,7 @@ int share_connect(const struct share_options *options, struct share **ret, struc
         goto fail;
     if (s->options.password)
         explicit_bzero(s->options.password, strlen(s->options.password));
+    watch_start(s);
     *ret = s;
     return 0;
 fail:
@@ -119,6 +121,7 @@ struct share *share_free(struct share *s, json_t **ret_final)
         return NULL;
     /* The counts are read after the LOGOFF, so that they agree with a capture of the whole
      * connection; what belongs to the connection is read before. */
+    watch_done(s);
     closings_done(s);
     json_t *final = ret_final ? share_stats(s) : NULL;
     s->client = client_free(s->client);

@@ -64,6 +64,18 @@ static json_t *connection_json(const struct share *s)
                      (json_int_t)facts.max_transact);
 }
 
+/* With the lock. */
+static json_t *watch_json(const struct share *s)
+{
+    const char *state = s->watched         ? "watching"
+                        : s->watch_silent  ? "silent"
+                        : s->watch_started ? "refused"
+                                           : "off";
+    return json_pack("{s:s, s:I, s:{s:I, s:I}}", "state", state, "notices", (json_int_t)s->notices,
+                     "verified", "unchanged", (json_int_t)s->verified[1], "changed",
+                     (json_int_t)s->verified[0]);
+}
+
 json_t *share_stats(struct share *s)
 {
     const struct settings *settings = &s->options.settings;
@@ -73,6 +85,7 @@ json_t *share_stats(struct share *s)
     pthread_mutex_lock(&s->lock);
     cache_sizes(s->cache, &sizes);
     struct error lost = s->lost;
+    json_t *watch = watch_json(s);
     pthread_mutex_unlock(&s->lock);
     struct observe_counts counts;
     observe_read(s->observe, &counts);
@@ -94,6 +107,7 @@ json_t *share_stats(struct share *s)
     json_object_set_new(all, "connection", connection_json(s));
     json_object_set_new(all, "settings", settings_json(settings));
     json_object_set_new(all, "caches", sizes_json(&sizes, enabled));
+    json_object_set_new(all, "watch", watch);
     json_object_set_new(all, "faults", faults);
     return all;
 }

@@ -131,11 +131,8 @@ static void only_larder_asks_for_promises_and_bounds_what_it_holds_open(void **s
     static const char *const names[] = {"23h2", "25h2", "off", "larder"};
     for (size_t i = 0; i < 4; i++) {
         struct settings s = profile(names[i]);
-        assert_int_equal(s.leases, i == 3);
-        assert_int_equal(s.watches, i == 3);
+        assert_false(s.watches);
         assert_int_equal(s.cache_max_age, 60);
-        assert_int_equal(s.dormant_directory_timeout, 600);
-        assert_int_equal(s.dormant_file_limit, i < 2 ? 1023 : 512);
     }
 }
 
@@ -231,11 +228,8 @@ static const char *const all_names[] = {
     "FileNotFoundCacheLifetime",
     "FileNotFoundCacheEntriesMax",
     "CacheMemoryMax",
-    "Leases",
     "Watches",
     "CacheMaxAge",
-    "DormantDirectoryTimeout",
-    "DormantFileLimit",
     "RequireSecuritySignature",
     "Smb2DialectMin",
     "Smb2DialectMax",
@@ -339,7 +333,7 @@ static void numbers_are_taken_up_to_their_range_and_not_beyond(void **state)
             REFUSED(info->name, value, -EINVAL, info->name, max);
         }
     }
-    assert_int_equal(numbers, 11);
+    assert_int_equal(numbers, 9);
 }
 
 static void what_is_no_plain_number_is_refused(void **state)

@@ -1,0 +1,120 @@
+/*
+ * The watch: one thread that waits for the server to tell of changes beneath the mounted directory,
+ * and passes them to the cache.
+ *
+ * A server that takes the request and never answers would be believed for ever. It is found out by
+ * what is verified: where a directory turns out changed and no notice at all came between two such
+ * findings that are a while apart, the watch is given up, and beliefs live by time again.
+ */
+#include <errno.h>
+#include <string.h>
+
+#include "share/opens.h"
+
+#define SILENCE (2 * NS_PER_SEC) /* after which a notice would have come, if any did */
+
+static void noticed(void *user, enum client_action action, const char *path)
+{
+    struct share *s = user;
+    pthread_mutex_lock(&s->lock);
+    s->notices++;
+    cache_noticed(s->cache, (enum cache_notice)action, path, strlen(path), clock_now());
+    pthread_mutex_unlock(&s->lock);
+}
+
+static void *run(void *user)
+{
+    struct share *s = user;
+    struct client_watch *w = NULL;
+    const char *top = s->options.path ? s->options.path : "";
+    bool overflow, stop;
+
+    int r = client_watch_new(s->client, top, true, &w, NULL);
+    pthread_mutex_lock(&s->lock);
+    s->watch = w;
+    stop = s->watch_stop;
+    s->watched = r == 0 && !stop;
+    if (s->watched)
+        cache_watched(s->cache);
+    pthread_mutex_unlock(&s->lock);
+
+    while (r == 0 && !stop) {
+        r = client_watch_next(w, noticed, s, &overflow, NULL);
+        pthread_mutex_lock(&s->lock);
+        stop = s->watch_stop;
+        if (r == 0 && overflow) {
+            s->notices++;
+            cache_notices_lost(s->cache);
+        }
+        pthread_mutex_unlock(&s->lock);
+    }
+    pthread_mutex_lock(&s->lock);
+    cache_unwatched(s->cache);
+    s->watched = false;
+    s->watch = NULL;
+    pthread_mutex_unlock(&s->lock);
+    client_watch_free(w);
+    return NULL;
+}
+
+/* With the lock. */
+static void stop(struct share *s)
+{
+    s->watch_stop = true;
+    if (s->watch)
+        client_watch_stop(s->watch);
+}
+
+void watch_start(struct share *s)
+{
+    const struct settings *o = &s->options.settings;
+    bool enabled[OBSERVE_CACHES];
+    settings_enabled(o, enabled);
+    bool any = enabled[OBSERVE_DIR] || enabled[OBSERVE_INFO] || enabled[OBSERVE_NOTFOUND];
+    s->watch_started = o->watches && o->cache_max_age && any &&
+                       pthread_create(&s->watch_thread, NULL, run, s) == 0;
+}
+
+void watch_done(struct share *s)
+{
+    if (!s->watch_started)
+        return;
+    pthread_mutex_lock(&s->lock);
+    stop(s);
+    pthread_mutex_unlock(&s->lock);
+    pthread_join(s->watch_thread, NULL);
+    s->watch_started = false;
+}
+
+void watch_missed(struct share *s)
+{
+    uint64_t now = clock_now();
+    if (!s->watched)
+        return;
+    if (s->doubt_since && s->notices == s->doubt_notices && now - s->doubt_since >= SILENCE) {
+        s->watch_silent = true;
+        cache_unwatched(s->cache);
+        stop(s);
+    } else if (!s->doubt_since || s->notices != s->doubt_notices) {
+        s->doubt_since = now;
+        s->doubt_notices = s->notices;
+    }
+}
+
+bool watch_verify(struct share *s, struct cache_file *dir)
+{
+    char *path;
+    struct file_attr attr;
+    if (share_wire_path(s, dir, NULL, 0, &path, NULL) < 0)
+        return cache_verified(s->cache, dir, NULL, cache_ask(s->cache, clock_now()), clock_now());
+    struct cache_ticket ticket = cache_ask(s->cache, clock_now());
+    pthread_mutex_unlock(&s->lock);
+    int r = client_stat(s->client, path, s->style, &attr, NULL, NULL);
+    free(path);
+    pthread_mutex_lock(&s->lock);
+    bool same = cache_verified(s->cache, dir, r == 0 ? &attr : NULL, ticket, clock_now());
+    s->verified[same]++;
+    if (!same && r == 0)
+        watch_missed(s);
+    return same;
+}
