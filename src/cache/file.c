@@ -165,6 +165,7 @@ static struct cache_name *name_new(struct cache *c, struct cache_file *dir, cons
     *n = (struct cache_name){.dir = dir,
                              .file = file,
                              .bound = order_long_ago(c),
+                             .noticed = order_long_ago(c) - 1,
                              .told = is_spelled_surely(spelling, len),
                              .len = (uint16_t)len};
     memcpy(n->spelling, spelling, len);

@@ -146,7 +146,8 @@ struct cache_name {
     uint64_t bound; /* order of the answer that said which file this is */
     bool confirmed; /* by a look-up of its own, as of: */
     struct stamp existence;
-    bool told; /* notices about it spell it so, but for ASCII case */
+    bool told;        /* notices about it spell it so, but for ASCII case */
+    uint64_t noticed; /* order at which it was last told to have come or gone, or is unsure */
     uint16_t len;
     char spelling[];
 };

@@ -297,7 +297,7 @@ static void names_noticed(struct cache *c, struct cache_file *dir, const char *n
     struct cache_name *n = NULL;
     while ((n = name_next_alike(c, dir, name, len, n))) {
         n->confirmed = false;
-        n->file->moved = order;
+        n->noticed = n->file->moved = order;
         if (n->file->is_dir)
             uproot(c, n->file, order);
         drop_attr(c, n->file, MISS_CHANGED);

@@ -75,9 +75,12 @@ static void forget_beneath(struct cache *c, struct cache_file *dir, uint64_t ord
 static void doubt_name(const struct own *o, struct cache_name *n)
 {
     n->confirmed = false;
+    n->noticed = o->order;
     n->file->moved = o->order;
     attr_forget(o->c, n->file);
     forget_beneath(o->c, n->file, order_long_ago(o->c));
+    if (n->file->is_dir && o->c->watched)
+        uproot(o->c, n->file, o->order);
 }
 
 /* Which of two happened last to the name is not known: nothing is believed of it, nor of the file
@@ -317,6 +320,8 @@ static uint64_t believe_there(const struct own *o, struct cache_name *n,
                               const struct file_attr *attr, uint64_t now)
 {
     struct cache_file *f = n->file;
+    if (modified_since(o->c, o->dir, o->name, o->len, o->ticket.order))
+        attr = NULL; /* before the change, or after */
     struct file_attr a = shown(f, attr);
     confirm(o, n);
     list_name(o, &a, attr_may_be_taken(f, attr, o->ticket));
@@ -492,6 +497,10 @@ int cache_renamed(struct cache *c, struct cache_file *from_dir, const char *from
         believe_there(&m.to, n, attr, now);
         settle(&m.from, now);
         settle(&m.to, now);
+        if (m.respelled) { /* perhaps it was spelled so already, and no notice comes */
+            echo_forget(c, from_dir, from, from_len);
+            echo_forget(c, to_dir, to, to_len);
+        }
     } else {
         doubt(&m.from);
         doubt(&m.to);

@@ -27,12 +27,18 @@ bool lease_covers(const struct cache *c, const struct cache_file *f, uint64_t as
            (asked == f->promised_with || order_after(asked, f->promised_from));
 }
 
-/* Notices about what is in `dir` find it: all names on the way down to it are the server's own. */
+/* Notices find the file by this name: it is the server's own, and led here when last asked for. */
+static bool is_sure(const struct cache_name *n)
+{
+    return n->told && order_after(n->bound, n->noticed);
+}
+
+/* Notices about what is in `dir` find it. */
 static bool is_told_of(const struct cache *c, const struct cache_file *dir)
 {
     while (!list_empty(&dir->names)) {
         const struct cache_name *n = container_of(dir->names.next, struct cache_name, of_file);
-        if (!n->told)
+        if (!is_sure(n))
             return false;
         dir = n->dir;
     }
@@ -51,22 +57,29 @@ static bool watch_covers_attr(const struct cache *c, const struct cache_file *f,
         (!f->is_dir && f->attr.links > 1))
         return false;
     const struct cache_name *n = container_of(f->names.next, struct cache_name, of_file);
-    return n->told && watch_covers(c, n->dir, asked);
+    return is_sure(n) && watch_covers(c, n->dir, asked);
 }
 
-/* Notices were lost since, or a directory on the way down was moved. */
-static bool is_void(const struct cache *c, const struct cache_file *f, uint64_t asked)
+/* Notices were lost since, or `dir` or one on the way down to it was moved. */
+static bool is_void(const struct cache *c, const struct cache_file *dir, uint64_t asked)
 {
     if (order_after(c->noticed_lost, asked))
         return true;
     if (!order_after(c->uprooted, asked))
         return false;
-    for (;; f = container_of(f->names.next, struct cache_name, of_file)->dir) {
-        if (order_after(f->uprooted, asked))
+    for (;; dir = container_of(dir->names.next, struct cache_name, of_file)->dir) {
+        if (order_after(dir->uprooted, asked))
             return true;
-        if (list_empty(&f->names))
+        if (list_empty(&dir->names))
             return false;
     }
+}
+
+static bool is_attr_void(const struct cache *c, const struct cache_file *f, uint64_t asked)
+{
+    return list_empty(&f->names)
+               ? order_after(c->noticed_lost, asked)
+               : is_void(c, container_of(f->names.next, struct cache_name, of_file)->dir, asked);
 }
 
 /* ---- terms ---- */
@@ -129,7 +142,7 @@ struct term missing_term(const struct cache *c, const struct cache_file *dir, co
 
 struct term existence_term(const struct cache *c, const struct cache_name *n, uint64_t now)
 {
-    return names_term(c, n->dir, OBSERVE_INFO, &n->existence, n->told, now);
+    return names_term(c, n->dir, OBSERVE_INFO, &n->existence, is_sure(n), now);
 }
 
 static struct term attr_term(const struct cache *c, const struct cache_file *f, struct stamp s,
@@ -138,7 +151,7 @@ static struct term attr_term(const struct cache *c, const struct cache_file *f, 
     if (!c->enabled[OBSERVE_INFO])
         return over(MISS_DISABLED);
     bool leased = !listed && !f->is_dir && lease_covers(c, f, s.asked);
-    if (!leased && is_void(c, f, s.asked))
+    if (!leased && is_attr_void(c, f, s.asked))
         return over(MISS_CHANGED);
     enum observe_trust trust = leased                             ? TRUST_LEASE
                                : watch_covers_attr(c, f, s.asked) ? TRUST_WATCH

@@ -24,6 +24,7 @@ static int new_node(struct server *s, bool is_dir)
     int n = s->nodes++;
     s->node[n] = (struct node){.is_dir = is_dir, .links = 1, .dir = is_dir ? s->dirs : -1};
     s->node[n].since[0] = s->moment;
+    s->node[n].written = s->now / s->grain * s->grain;
     if (is_dir) {
         int d = s->dirs++;
         s->dir_node[d] = n;
@@ -38,13 +39,14 @@ static void touch(struct server *s, int node)
 {
     struct node *n = &s->node[node];
     n->since[++n->version] = s->moment;
+    n->written = s->now / s->grain * s->grain;
 }
 
 void server_init(struct server *s, bool folds)
 {
     memset(s, 0, sizeof *s);
     s->folds = folds;
-    s->moment = 1;
+    s->moment = s->now = s->grain = 1;
     new_node(s, true);
 }
 
@@ -99,7 +101,9 @@ struct file_attr server_attr(const struct server *s, int node)
                               .created = 5000 + (uint64_t)node,
                               .attributes = s->node[node].is_dir ? FILE_ATTRIBUTE_DIRECTORY : 0,
                               .links = (uint32_t)s->node[node].links,
-                              .size = (uint64_t)s->node[node].version};
+                              .size = (uint64_t)s->node[node].version,
+                              .written = s->node[node].written,
+                              .changed = s->node[node].written};
 }
 
 int server_node_of(const struct file_attr *attr)

@@ -36,10 +36,12 @@ struct node {
     int dir, links;           /* its number as a directory */
     int version;              /* every change of attributes makes a new one */
     uint64_t since[VERSIONS]; /* when each became so */
+    uint64_t written;         /* by the server's clock */
 };
 struct server {
     bool folds;
     uint64_t moment;
+    uint64_t now, grain; /* the server's clock, and the steps in which it writes down times */
     struct node node[NODES];
     int nodes, dirs;
     int dir_node[DIRS];

@@ -47,6 +47,8 @@ static void complete_listing(struct op *o)
 {
     if (!o->ok || cache_listing_seal(o->listing, o->ticket) < 0)
         return;
+    if (o->node == o->dir.node && cache_commit_attr(m.c, o->dir.f, &o->attr, o->ticket, m.now))
+        answered_attr(o, o->dir.f);
     cache_commit_listing(m.c, o->dir.f, o->listing, o->ticket, m.now);
     if (o->dir.f->dir->listing != o->listing)
         return;
@@ -56,6 +58,20 @@ static void complete_listing(struct op *o)
         if (n && n->file->info.order == o->ticket.order)
             answered_attr(o, n->file);
     }
+}
+
+/* Good as listed: then all that is believed of its names was true when that was asked. */
+static void complete_verify(struct op *o)
+{
+    bool met = o->node == o->dir.node;
+    bool good = cache_verified(m.c, o->dir.f, met ? &o->attr : NULL, o->ticket, m.now);
+    verified[good]++;
+    if (good && !met)
+        differ("verified by nothing");
+    for (int name = 0; good && name < NAMES; name++)
+        answered_name(o, name);
+    if (met && o->dir.f->info.order == o->ticket.order)
+        answered_attr(o, o->dir.f);
 }
 
 static void complete_made(struct op *o)
@@ -257,9 +273,13 @@ void complete(struct op *o)
         complete_name(o);
     else if (o->kind == ASK_LISTING)
         complete_listing(o);
+    else if (o->kind == VERIFY)
+        complete_verify(o);
     else if (o->kind == ASK_ATTR) {
         if (cache_commit_attr(m.c, o->file.f, &o->attr, o->ticket, m.now))
             answered_attr(o, o->file.f);
     } else if (o->ok)
         complete_own(o);
+    if (o->ok && o->lease)
+        granted(o);
 }

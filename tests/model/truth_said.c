@@ -11,6 +11,16 @@ static void raise_to(uint64_t *floor, uint64_t moment)
         *floor = moment;
 }
 
+void certain_name(struct cache_file *dir, int name, uint64_t moment)
+{
+    raise_to(&name_floor[cache_file_serial(dir)][name], moment);
+}
+
+void certain_attr(const struct cache_file *f, uint64_t moment)
+{
+    raise_to(&attr_floor[cache_file_serial(f)], moment);
+}
+
 /* ---- what is held ---- */
 
 void let_go(int at)
@@ -53,6 +63,7 @@ static bool dir_is_moving(struct held dir)
 static void must_have_been(struct held dir, int name, int node, int spelling, const char *who)
 {
     uint64_t floor = name_floor[cache_file_serial(dir.f)][name];
+    raise_to(&floor, oldest_name(dir.f));
     answers++;
     if (!server_was(&server, server.node[dir.node].dir, name, node, spelling, floor))
         differ(
@@ -64,6 +75,7 @@ static void must_have_had(const struct cache_file *f, const struct file_attr *at
 {
     int node = server_node_of(attr);
     uint64_t floor = attr_floor[cache_file_serial(f)];
+    raise_to(&floor, oldest_attr(f));
     answers++;
     if (file_attr_is_dir(attr) != server.node[node].is_dir ||
         !server_had(&server, node, attr->size, floor))
@@ -209,7 +221,7 @@ void answered_name(const struct op *o, int name)
 }
 
 /* The other names that mean the same on this server. */
-static bool means(int name, int other)
+bool means(int name, int other)
 {
     return name == other || (server.folds && server_names[name].fold == server_names[other].fold);
 }
