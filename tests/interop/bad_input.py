@@ -7,7 +7,7 @@ import subprocess
 import tempfile
 import threading
 
-from bed import LARDER, PASSWORD, Samba, check, equal, finish, larder, user_name, wait_until
+from bed import LARDER, PASSWORD, Samba, check, finish, larder, user_name, wait_until
 
 
 class Odd:
