@@ -304,8 +304,9 @@ static void names_noticed(struct cache *c, struct cache_file *dir, const char *n
     }
 }
 
+/* `exact`: the path to `dir` is spelled so; else it may be another one that the notice is about. */
 static void came_or_went(struct cache *c, struct cache_file *dir, const char *name, size_t len,
-                         bool came, uint64_t now)
+                         bool came, bool exact, uint64_t now)
 {
     struct cache_negative *negative;
     struct cache_dir *d = dir->dir;
@@ -317,7 +318,7 @@ static void came_or_went(struct cache *c, struct cache_file *dir, const char *na
     if (q) {
         q->order = order;
         q->times++;
-        q->came = came;
+        q->came = came || (q->came && !exact);
         q->listed |= came || !d->listing ||
                      listing_find(d->listing, name, len, &folded, &one) >= 0 || folded;
     } else {
@@ -346,7 +347,7 @@ static void modified(struct cache *c, struct cache_file *dir, const char *name, 
 }
 
 static void noticed_in(struct cache *c, struct cache_file *dir, enum cache_notice action,
-                       const char *path, size_t len, uint64_t now)
+                       const char *path, size_t len, bool exact, uint64_t now)
 {
     if (!file_dir(c, dir)) {
         cache_notices_lost(c);
@@ -359,11 +360,13 @@ static void noticed_in(struct cache *c, struct cache_file *dir, enum cache_notic
         struct cache_name *n = NULL;
         while ((n = name_next_alike(c, dir, path, head, n)))
             if (n->file->is_dir)
-                noticed_in(c, n->file, action, slash + 1, len - head - 1, now);
+                noticed_in(c, n->file, action, slash + 1, len - head - 1,
+                           exact && n->len == head && memcmp(n->spelling, path, head) == 0, now);
     } else if (action == CACHE_MODIFIED) {
         modified(c, dir, path, len);
     } else {
-        came_or_went(c, dir, path, len, action == CACHE_ADDED || action == CACHE_RENAMED_TO, now);
+        came_or_went(c, dir, path, len, action == CACHE_ADDED || action == CACHE_RENAMED_TO, exact,
+                     now);
     }
     dir->refs--;
     file_settle(c, dir);
@@ -375,7 +378,7 @@ void cache_noticed(struct cache *c, enum cache_notice action, const char *path, 
     if (len == 0)
         drop_attr(c, c->root, MISS_CHANGED);
     else
-        noticed_in(c, c->root, action, path, len, now);
+        noticed_in(c, c->root, action, path, len, true, now);
 }
 
 void cache_notices_lost(struct cache *c)

@@ -68,6 +68,19 @@ static void release(struct op *o)
     *o = (struct op){0};
 }
 
+/* Two objects of one directory, found by two spellings: a rename by one leaves the other. */
+static void find_strange(void)
+{
+    char path[256];
+    for (int i = 0; i < OPS; i++)
+        if (ops[i].used)
+            return;
+    for (int i = 0; i < held_count; i++)
+        if (server.node[held[i].node].is_dir && path_of(held[i].f, path) &&
+            server_dir(&server, path) != server.node[held[i].node].dir)
+            strange[cache_file_serial(held[i].f)] = true;
+}
+
 static void send(enum kind kind, struct held dir, int name)
 {
     bool calm = m.op / 400 % 2; /* then one thing is done after the other */
@@ -238,6 +251,7 @@ static void step(void)
         if (o->used && o->done) {
             complete(o);
             release(o);
+            find_strange();
         }
     } else if (what < 95) {
         other_client();

@@ -240,8 +240,10 @@ void changed_attr(const struct op *o, const struct cache_file *f)
 
 void changed_name(const struct op *o, struct held dir, int server_dir, int name)
 {
-    if (server_dir != server.node[dir.node].dir)
-        return; /* by this path another directory was met: the cache cannot know */
+    if (server_dir != server.node[dir.node].dir) {
+        strange[cache_file_serial(dir.f)] = true; /* by this path another directory was met */
+        return;
+    }
     for (int i = 0; i < NAMES; i++)
         if (means(name, i)) {
             raise_to(&name_floor[cache_file_serial(dir.f)][i], o->at);
