@@ -39,15 +39,15 @@ listens() {
 program() { PATH="$PATH:/usr/sbin:/sbin" command -v "$1" || die "$1 is not installed"; }
 
 root=${SMBD_ROOT:-}
-in_root() { if [ -n "$root" ]; then chroot "$root" "$@"; else "$@"; fi; }
 
-# The same files under the same names, and the same users, in the root as outside.
-enter_root() {
-    mkdir -p "$root$1"
-    mountpoint -q "$root$1" || mount --bind "$1" "$root$1"
-    mountpoint -q "$root/proc" || mount -t proc proc "$root/proc"
-    cp /etc/passwd /etc/group "$root/etc/"
-}
+# run_in_root DIR PROGRAM ...: there, the same files under the same name. What is mounted for it is mounted for it
+# alone and goes with it, so that nothing is ever removed through it.
+run_in_root='root=$1 dir=$2
+shift 2
+mkdir -p "$root$dir"
+mount --bind "$dir" "$root$dir"
+mount -t proc proc "$root/proc"
+exec chroot "$root" "$@"'
 
 write_config() {
     local d=$1
@@ -124,17 +124,16 @@ start() {
     fi
     write_config "$d" >"$d/smb.conf"
     [ "$(id -u)" != 0 ] || chown -R "$user" "$d/share"
+    local -a run=()
     if [ -n "$root" ]; then
-        enter_root "$d"
-        echo "$root" >"$d/smbd.root"
+        cp /etc/passwd /etc/group "$root/etc/"
+        run=(unshare --mount bash -eu -c "$run_in_root" run_in_root "$root" "$d")
     fi
     printf '%s\n%s\n' "$password" "$password" |
-        in_root "$pdbedit" -s "$d/smb.conf" -a -t -u "$user" >"$d/log/pdbedit" 2>&1 ||
+        "${run[@]}" "$pdbedit" -s "$d/smb.conf" -a -t -u "$user" >"$d/log/pdbedit" 2>&1 ||
         { cat "$d/log/pdbedit" >&2; die "cannot add the user $user to Samba"; }
 
-    local -a start=("$smbd")
-    [ -z "$root" ] || start=(chroot "$root" "$smbd")
-    setsid "${start[@]}" -F --no-process-group -s "$d/smb.conf" -l "$d/log" \
+    setsid "${run[@]}" "$smbd" -F --no-process-group -s "$d/smb.conf" -l "$d/log" \
         </dev/null >"$d/log/out" 2>&1 &
     local pid=$!
     echo "$pid" >"$d/smbd.pid"
@@ -173,10 +172,6 @@ stop() {
     # shellcheck disable=SC2086
     [ -z "$pids" ] || kill -KILL $pids 2>/dev/null || true
     rm -f "$d/smbd.pid"
-    if [ -f "$d/smbd.root" ]; then
-        umount "$(cat "$d/smbd.root")$d" 2>/dev/null || true
-        rm -f "$d/smbd.root"
-    fi
 }
 
 case ${1:-} in
