@@ -1,0 +1,548 @@
+/*
+ * Beliefs under promises: for how long they live, what ends them, and what notices of the watch do
+ * to them. The model test (tests/model/truth_promise.c) is for the combinations.
+ */
+#include "cache_own.h"
+
+/* ---- leases ---- */
+
+static struct file_attr dir_at(uint64_t id, uint64_t written)
+{
+    struct file_attr attr = directory(id);
+    attr.written = attr.changed = written;
+    return attr;
+}
+
+/* As share/ lists: the directory's attributes and its listing, by one request; and a lease. */
+static struct cache_ticket lease_listed(struct world *w, struct cache_file *dir, uint64_t written,
+                                        const struct item *items, size_t count)
+{
+    struct cache_ticket t = sent(w);
+    struct file_attr attr = dir_at(99, written);
+    struct cache_listing *l = listing_of(w, items, count, 100, t);
+    cache_commit_attr(w->c, dir, &attr, t, w->now);
+    cache_commit_listing(w->c, dir, l, t, w->now);
+    cache_listing_unref(l);
+    assert_true(cache_promised(w->c, dir, t));
+    return t;
+}
+
+static void was_trusted(const struct world *w, enum observe_cache cache, enum observe_trust trust)
+{
+    for (enum observe_trust t = 0; t < OBSERVE_TRUSTS; t++)
+        assert_int_equal(counts(w).cache[cache].hits_by_trust[t] -
+                             w->before.cache[cache].hits_by_trust[t],
+                         t == trust);
+}
+
+static void a_leased_directory_answers_until_the_maximum_age(void **state)
+{
+    struct world w;
+    BEGIN(&w, "larder", "CacheMaxAge=60");
+    struct cache_file *d = subdirectory(&w, "d", 99);
+    lease_listed(&w, d, 7, ITEMS({"a", file(1, 1)}));
+    uint64_t listed = w.now;
+    pass(&w, 59 * S);
+    assert_int_equal(size_of(&w, d, "x"), MISSING);
+    assert_int_equal(w.plan.valid_until, listed + 60 * S);
+    was_trusted(&w, OBSERVE_DIR, TRUST_LEASE);
+    assert_int_equal(size_of(&w, d, "a"), ASK); /* attributes out of a listing live shorter */
+    missed(&w, OBSERVE_DIR, MISS_EXPIRED);
+    pass(&w, 1 * S);
+    assert_int_equal(size_of(&w, d, "x"), ASK);
+    missed(&w, OBSERVE_DIR, MISS_EXPIRED);
+    drop(&w, d);
+    end(&w);
+}
+
+static void names_looked_up_under_a_lease_live_as_long(void **state)
+{
+    struct world w;
+    BEGIN(&w, "larder", NULL);
+    struct cache_file *d = subdirectory(&w, "d", 99), *f;
+    missing(&w, d, "before");
+    assert_true(cache_promised(w.c, d, sent(&w)));
+    uint64_t asked = w.now;
+    assert_int_equal(missing(&w, d, "m"), asked + 60 * S);
+    assert_int_equal(found(&w, d, "f", file(1, 1), &f), asked + 10 * S); /* its attributes */
+    assert_true(cache_promised(w.c, f, sent(&w)));
+    assert_int_equal(attr_of(&w, f, file(1, 2)), asked + 60 * S);
+    pass(&w, 59 * S);
+    assert_int_equal(size_of(&w, d, "m"), MISSING);
+    was_trusted(&w, OBSERVE_NOTFOUND, TRUST_LEASE);
+    assert_int_equal(size_of(&w, d, "f"), 2);
+    was_trusted(&w, OBSERVE_INFO, TRUST_LEASE);
+    assert_int_equal(size_of(&w, d, "before"), ASK);
+    drop(&w, f);
+    drop(&w, d);
+    end(&w);
+}
+
+static void what_was_under_way_when_the_lease_was_noted_is_not_covered(void **state)
+{
+    struct world w;
+    BEGIN(&w, "larder", NULL);
+    struct cache_file *d = subdirectory(&w, "d", 99);
+    struct cache_ticket open = sent(&w), other = sent(&w);
+    assert_true(cache_promised(w.c, d, open));
+    assert_int_equal(cache_commit_missing(w.c, d, "m", 1, other, w.now), w.now + 5 * S);
+    assert_int_equal(cache_commit_missing(w.c, d, "n", 1, open, w.now), w.now + 60 * S);
+    drop(&w, d);
+    end(&w);
+}
+
+static void a_broken_lease_takes_everything_with_it_and_what_is_under_way(void **state)
+{
+    struct world w;
+    BEGIN(&w, "larder", NULL);
+    struct cache_file *d = subdirectory(&w, "d", 99), *f;
+    struct cache_ticket t = lease_listed(&w, d, 7, ITEMS({"a", file(1, 1)}));
+    missing(&w, d, "f~1");
+    found(&w, d, "a", file(1, 1), &f);
+    struct cache_ticket under_way = sent(&w);
+    cache_broken(w.c, d);
+    assert_int_equal(size_of(&w, d, "a"), ASK);
+    missed(&w, OBSERVE_DIR, MISS_BROKEN);
+    missed(&w, OBSERVE_INFO, MISS_BROKEN);
+    assert_int_equal(size_of(&w, d, "f~1"), ASK);
+    missed(&w, OBSERVE_NOTFOUND, MISS_BROKEN);
+    assert_int_equal(cache_commit_missing(w.c, d, "m", 1, under_way, w.now), 0);
+    assert_false(cache_promised(w.c, d, t)); /* the break was faster than the reply */
+    assert_int_equal(missing(&w, d, "m"), w.now + 5 * S);
+    /* a file's */
+    assert_true(cache_promised(w.c, f, sent(&w)));
+    attr_of(&w, f, file(1, 1));
+    cache_broken(w.c, f);
+    plan_attr(&w, f);
+    assert_int_equal(w.plan.step, CACHE_STAT);
+    missed(&w, OBSERVE_INFO, MISS_BROKEN);
+    drop(&w, f);
+    drop(&w, d);
+    end(&w);
+}
+
+static void without_its_promise_a_belief_has_what_is_left_of_its_lifetime(void **state)
+{
+    for (int how = 0; how < 3; how++) {
+        struct world w;
+        BEGIN(&w, "larder", "actimeo=10");
+        struct cache_file *d = subdirectory(&w, "d", 99);
+        lease_listed(&w, d, 7, ITEMS({"a", file(1, 1)}));
+        if (how == 2) {
+            cache_watched(w.c);
+            LISTED(&w, d, {"a", file(1, 1)});
+        }
+        uint64_t listed = w.now;
+        pass(&w, 9 * S);
+        if (how == 0)
+            cache_unpromised(w.c, d);
+        else
+            cache_promises_lost(w.c);
+        assert_int_equal(size_of(&w, d, "x"), MISSING);
+        assert_int_equal(w.plan.valid_until, listed + 10 * S);
+        was_trusted(&w, OBSERVE_DIR, TRUST_TIME);
+        pass(&w, 1 * S);
+        assert_int_equal(size_of(&w, d, "x"), ASK);
+        assert_true(cache_promised(w.c, d, sent(&w))); /* a new one does not revive it */
+        assert_int_equal(size_of(&w, d, "x"), ASK);
+        drop(&w, d);
+        end(&w);
+    }
+}
+
+static void a_maximum_age_of_0_prolongs_nothing_and_breaks_all_the_same(void **state)
+{
+    struct world w;
+    BEGIN(&w, "larder", "CacheMaxAge=0");
+    struct cache_file *d = subdirectory(&w, "d", 99);
+    lease_listed(&w, d, 7, ITEMS({"a", file(1, 1)}));
+    cache_watched(w.c);
+    assert_int_equal(missing(&w, d, "f~1"), w.now + 5 * S);
+    pass(&w, 11 * S);
+    assert_int_equal(size_of(&w, d, "x"), ASK);
+    LISTED(&w, d, {"a", file(1, 1)});
+    cache_broken(w.c, d);
+    assert_int_equal(size_of(&w, d, "x"), ASK);
+    missed(&w, OBSERVE_DIR, MISS_BROKEN);
+    drop(&w, d);
+    end(&w);
+}
+
+static void a_listing_that_says_the_same_leaves_attributes_under_their_lease(void **state)
+{
+    struct world w;
+    BEGIN(&w, "larder", NULL);
+    struct cache_file *f;
+    found(&w, w.root, "a", file(1, 1), &f);
+    assert_true(cache_promised(w.c, f, sent(&w)));
+    attr_of(&w, f, file(1, 1));
+    LISTED(&w, w.root, {"a", file(1, 1)});
+    pass(&w, 50 * S);
+    plan_attr(&w, f);
+    assert_int_equal(w.plan.step, CACHE_ANSWER);
+    LISTED(&w, w.root, {"a", file(1, 5)}); /* done behind the server's back, or held back */
+    plan_attr(&w, f);
+    assert_int_equal(w.plan.attr.size, 5);
+    pass(&w, 11 * S);
+    plan_attr(&w, f);
+    assert_int_equal(w.plan.step, CACHE_STAT);
+    drop(&w, f);
+    end(&w);
+}
+
+/* ---- verification ---- */
+
+/* Listed twice, so that the times are known to be old. */
+static struct cache_file *long_listed(struct world *w)
+{
+    struct cache_file *d = subdirectory(w, "d", 99);
+    lease_listed(w, d, 7, ITEMS({"a", file(1, 1)}));
+    pass(w, 5 * S);
+    lease_listed(w, d, 7, ITEMS({"a", file(1, 1)}));
+    pass(w, 60 * S);
+    return d;
+}
+
+static bool verify(struct world *w, struct cache_file *d, struct file_attr attr)
+{
+    return cache_verified(w->c, d, &attr, sent(w), w->now);
+}
+
+static void an_old_listing_is_verified_and_lives_on(void **state)
+{
+    struct world w;
+    BEGIN(&w, "larder", NULL);
+    struct cache_file *d = long_listed(&w);
+    assert_int_equal(look_up(&w, d, "x"), CACHE_VERIFY);
+    assert_int_equal(look_up(&w, d, "a"), CACHE_LIST); /* its attributes are over anyway */
+    assert_int_equal(ask(&w, d, "x", CACHE_OPEN_IT), CACHE_OPEN);
+    assert_null(cache_plan_listing(w.c, d, w.now));
+    assert_true(cache_must_verify(w.c, d, false, w.now));
+    assert_false(cache_must_verify(w.c, d, true, w.now));
+    assert_true(verify(&w, d, dir_at(99, 7)));
+    assert_int_equal(size_of(&w, d, "x"), MISSING);
+    assert_int_equal(w.plan.valid_until, w.now + 60 * S);
+    pass(&w, 59 * S);
+    assert_int_equal(size_of(&w, d, "x"), MISSING);
+    pass(&w, 2 * S);
+    assert_int_equal(look_up(&w, d, "x"), CACHE_VERIFY);
+    drop(&w, d);
+    end(&w);
+}
+
+static void a_directory_with_another_time_or_id_is_listed_anew(void **state)
+{
+    const struct file_attr others[] = {dir_at(99, 8), dir_at(98, 7)};
+    for (int i = 0; i < 3; i++) {
+        struct world w;
+        BEGIN(&w, "larder", NULL);
+        struct cache_file *d = long_listed(&w);
+        if (i < 2)
+            assert_false(verify(&w, d, others[i]));
+        else /* it could not be asked */
+            assert_false(cache_verified(w.c, d, NULL, sent(&w), w.now));
+        assert_int_equal(look_up(&w, d, "x"), CACHE_LIST);
+        missed(&w, OBSERVE_DIR, MISS_CHANGED);
+        drop(&w, d);
+        end(&w);
+    }
+}
+
+static void a_time_that_was_new_when_listed_or_was_changed_since_verifies_nothing(void **state)
+{
+    struct world w;
+    BEGIN(&w, "larder", NULL);
+    struct cache_file *d = subdirectory(&w, "d", 99);
+    lease_listed(&w, d, 7, ITEMS({"a", file(1, 1)}));
+    pass(&w, 61 * S);
+    assert_int_equal(look_up(&w, d, "x"), CACHE_LIST);
+    lease_listed(&w, d, 7, ITEMS({"a", file(1, 1)})); /* by now it is known to be old */
+    pass(&w, 61 * S);
+    assert_int_equal(look_up(&w, d, "x"), CACHE_VERIFY);
+    assert_true(verify(&w, d, dir_at(99, 7)));
+    make(&w, d, "own", file(5, 5));
+    pass(&w, 61 * S);
+    assert_int_equal(look_up(&w, d, "x"), CACHE_LIST);
+    drop(&w, d);
+    end(&w);
+}
+
+static void without_a_promise_nothing_is_verified(void **state)
+{
+    struct world w;
+    BEGIN(&w, "larder", NULL);
+    struct cache_file *d = long_listed(&w);
+    cache_unpromised(w.c, d);
+    assert_false(cache_must_verify(w.c, d, false, w.now));
+    assert_int_equal(look_up(&w, d, "x"), CACHE_LIST);
+    drop(&w, d);
+    end(&w);
+}
+
+/* ---- the watch ---- */
+
+static void notice(struct world *w, enum cache_notice action, const char *path)
+{
+    cache_noticed(w->c, action, path, strlen(path), w->now);
+}
+
+static struct cache_file *watched(struct world *w)
+{
+    BEGIN(w, "larder", NULL);
+    cache_watched(w->c);
+    struct cache_file *d = subdirectory(w, "d", 99);
+    LISTED(w, d, {"a", file(1, 1)}, {"b", file(2, 2)});
+    return d;
+}
+
+static void a_watch_covers_listing_negatives_and_attributes(void **state)
+{
+    struct world w;
+    struct cache_file *d = watched(&w);
+    pass(&w, 59 * S);
+    assert_int_equal(size_of(&w, d, "a"), 1);
+    was_trusted(&w, OBSERVE_DIR, TRUST_WATCH);
+    assert_int_equal(size_of(&w, d, "x"), MISSING);
+    /* not: short names, hard links, the root itself */
+    assert_int_equal(missing(&w, d, "f~1"), w.now + 5 * S);
+    assert_int_equal(found(&w, d, "h", linked(file(3, 3), 2), NULL), w.now + 10 * S);
+    assert_int_equal(attr_of(&w, w.root, directory(50)), w.now + 10 * S);
+    drop(&w, d);
+    end(&w);
+}
+
+static void a_name_that_came_or_went_is_asked_for_and_the_others_are_not(void **state)
+{
+    struct world w;
+    struct cache_file *d = watched(&w);
+    pass(&w, 20 * S);
+    notice(&w, CACHE_ADDED, "d/new");
+    notice(&w, CACHE_REMOVED, "d/b");
+    assert_int_equal(look_up(&w, d, "new"), CACHE_STAT);
+    missed(&w, OBSERVE_DIR, MISS_CHANGED);
+    assert_int_equal(look_up(&w, d, "b"), CACHE_STAT);
+    assert_int_equal(look_up(&w, d, "B"), CACHE_STAT);
+    assert_int_equal(size_of(&w, d, "a"), 1);
+    assert_int_equal(size_of(&w, d, "x"), MISSING);
+    assert_null(cache_plan_listing(w.c, d, w.now));
+    /* the answers are worked in, and the listing is whole again */
+    found(&w, d, "new", file(3, 3), NULL);
+    missing(&w, d, "b");
+    assert_int_equal(listed_size(&w, d, "new"), 3);
+    assert_int_equal(listed_size(&w, d, "b"), MISSING);
+    assert_int_equal(size_of(&w, d, "b"), MISSING);
+    was_hit(&w, OBSERVE_DIR);
+    drop(&w, d);
+    end(&w);
+}
+
+static void a_name_that_came_and_went_costs_nothing(void **state)
+{
+    struct world w;
+    struct cache_file *d = watched(&w);
+    notice(&w, CACHE_ADDED, "d/temp");
+    notice(&w, CACHE_REMOVED, "d/temp");
+    assert_int_equal(size_of(&w, d, "temp"), MISSING);
+    drop(&w, d);
+    end(&w);
+}
+
+static void an_answer_under_way_is_not_believed_over_a_notice(void **state)
+{
+    struct world w;
+    struct cache_file *d = watched(&w), *f;
+    struct cache_ticket t = sent(&w);
+    struct file_attr attr = file(2, 7);
+    uint64_t until;
+    notice(&w, CACHE_ADDED, "d/n");
+    notice(&w, CACHE_MODIFIED, "d/b");
+    assert_int_equal(cache_commit_missing(w.c, d, "n", 1, t, w.now), 0);
+    assert_int_equal(cache_commit_found(w.c, d, "b", 1, &attr, t, w.now, &f, &until), 0);
+    assert_int_equal(until, 0);
+    drop(&w, f);
+    assert_int_equal(look_up(&w, d, "n"), CACHE_STAT);
+    drop(&w, d);
+    end(&w);
+}
+
+static void what_is_modified_loses_its_attributes_alone(void **state)
+{
+    struct world w;
+    struct cache_file *d = watched(&w);
+    assert_int_equal(size_of(&w, d, "a"), 1);
+    notice(&w, CACHE_MODIFIED, "d/a");
+    notice(&w, CACHE_MODIFIED, "D/B"); /* which nobody has looked up */
+    assert_int_equal(size_of(&w, d, "a"), ASK);
+    assert_int_equal(size_of(&w, d, "b"), ASK);
+    assert_int_equal(size_of(&w, d, "x"), MISSING);
+    assert_int_equal(listed_size(&w, d, "a"), 1); /* the names are right */
+    drop(&w, d);
+    end(&w);
+}
+
+static void more_doubts_than_there_is_room_for_end_the_listing(void **state)
+{
+    struct world w;
+    struct cache_file *d = watched(&w);
+    char path[32];
+    for (int i = 0; i < 33; i++) {
+        assert_int_equal(size_of(&w, d, "x"), MISSING);
+        snprintf(path, sizeof path, "d/n%d", i);
+        notice(&w, CACHE_ADDED, path);
+    }
+    assert_int_equal(size_of(&w, d, "x"), ASK);
+    missed(&w, OBSERVE_DIR, MISS_CHANGED);
+    drop(&w, d);
+    end(&w);
+}
+
+static void our_own_echoes_cost_nothing_and_anothers_change_does(void **state)
+{
+    struct world w;
+    struct cache_file *d = watched(&w);
+    make(&w, d, "own", file(5, 5));
+    take_away(&w, d, "a");
+    move(&w, d, "b", d, "c", file(2, 2));
+    notice(&w, CACHE_ADDED, "d/own");
+    notice(&w, CACHE_REMOVED, "d/a");
+    notice(&w, CACHE_RENAMED_FROM, "d/b");
+    notice(&w, CACHE_RENAMED_TO, "d/c");
+    assert_int_equal(size_of(&w, d, "own"), 5);
+    assert_int_equal(size_of(&w, d, "a"), MISSING);
+    assert_int_equal(size_of(&w, d, "b"), MISSING);
+    assert_int_equal(size_of(&w, d, "c"), 2);
+    assert_int_equal(listed_size(&w, d, "c"), 2);
+    notice(&w, CACHE_REMOVED, "d/own");
+    assert_int_equal(look_up(&w, d, "own"), CACHE_STAT);
+    notice(&w, CACHE_ADDED, "d/a");
+    assert_int_equal(look_up(&w, d, "a"), CACHE_STAT);
+    drop(&w, d);
+    end(&w);
+}
+
+static void an_echo_that_overtakes_the_reply_is_known_too(void **state)
+{
+    struct world w;
+    struct cache_file *d = watched(&w);
+    struct cache_ticket t = sent(&w);
+    notice(&w, CACHE_ADDED, "d/own");
+    drop(&w, made_at(&w, d, "own", file(5, 5), t));
+    assert_int_equal(size_of(&w, d, "own"), 5);
+    was_hit(&w, OBSERVE_DIR);
+    notice(&w, CACHE_ADDED, "d/own"); /* that was it: this one is another's */
+    assert_int_equal(look_up(&w, d, "own"), CACHE_STAT);
+    /* two notices: somebody else was there, before or after */
+    t = sent(&w);
+    notice(&w, CACHE_ADDED, "d/two");
+    notice(&w, CACHE_REMOVED, "d/two");
+    drop(&w, made_at(&w, d, "two", file(6, 6), t));
+    assert_int_equal(size_of(&w, d, "two"), ASK);
+    drop(&w, d);
+    end(&w);
+}
+
+static void an_echo_that_does_not_come_swallows_nothing_later(void **state)
+{
+    struct world w;
+    struct cache_file *d = watched(&w);
+    take_away(&w, d, "a");
+    make(&w, d, "own", file(5, 5));
+    pass(&w, 5 * S);
+    notice(&w, CACHE_ADDED, "d/own");
+    assert_int_equal(look_up(&w, d, "own"), CACHE_STAT);
+    /* nor where the watch was armed after the change was sent */
+    struct cache_ticket t = sent(&w);
+    cache_unwatched(w.c);
+    cache_watched(w.c);
+    LISTED(&w, d, {"b", file(2, 2)});
+    drop(&w, made_at(&w, d, "late", file(6, 6), t));
+    notice(&w, CACHE_ADDED, "d/late");
+    assert_int_equal(size_of(&w, d, "late"), ASK);
+    drop(&w, d);
+    end(&w);
+}
+
+static void a_directory_that_was_moved_loses_what_was_known_beneath(void **state)
+{
+    struct world w;
+    struct cache_file *d = watched(&w), *deep;
+    found(&w, d, "s", directory(60), &deep);
+    LISTED(&w, deep, {"f", file(61, 61)});
+    assert_int_equal(size_of(&w, deep, "f"), 61);
+    notice(&w, CACHE_RENAMED_FROM, "d");
+    assert_int_equal(size_of(&w, deep, "f"), ASK);
+    assert_int_equal(size_of(&w, deep, "x"), ASK);
+    drop(&w, deep);
+    drop(&w, d);
+    end(&w);
+}
+
+static void lost_notices_end_everything_but_what_is_leased(void **state)
+{
+    struct world w;
+    struct cache_file *d = watched(&w), *leased = subdirectory(&w, "l", 98);
+    lease_listed(&w, leased, 7, ITEMS({"a", file(3, 3)}));
+    struct cache_ticket t = sent(&w);
+    cache_notices_lost(w.c);
+    assert_int_equal(size_of(&w, d, "a"), ASK);
+    missed(&w, OBSERVE_DIR, MISS_CHANGED);
+    assert_int_equal(cache_commit_missing(w.c, d, "m", 1, t, w.now), 0);
+    assert_int_equal(size_of(&w, leased, "x"), MISSING);
+    LISTED(&w, d, {"a", file(1, 1)}); /* the watch goes on */
+    pass(&w, 59 * S);
+    assert_int_equal(size_of(&w, d, "a"), 1);
+    drop(&w, leased);
+    drop(&w, d);
+    end(&w);
+}
+
+static void hostile_paths_are_harmless(void **state)
+{
+    struct world w;
+    struct cache_file *d = watched(&w);
+    static const char *const paths[] = {"",    "/",      "//",      "d/",   "/d",
+                                        "d//", "d/../d", "d/a/b/c", "\xff", "x/y/z"};
+    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++)
+        for (int action = 0; action < 9; action++)
+            notice(&w, (enum cache_notice)action, paths[i]);
+    char *endless = malloc(70000);
+    memset(endless, 'n', 70000);
+    memcpy(endless, "d/", 2);
+    cache_noticed(w.c, CACHE_ADDED, endless, 70000, w.now);
+    for (int i = 1; i < 70000; i += 2)
+        endless[i] = '/';
+    cache_noticed(w.c, CACHE_ADDED, endless, 70000, w.now);
+    free(endless);
+    drop(&w, d);
+    end(&w);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_leased_directory_answers_until_the_maximum_age),
+        cmocka_unit_test(names_looked_up_under_a_lease_live_as_long),
+        cmocka_unit_test(what_was_under_way_when_the_lease_was_noted_is_not_covered),
+        cmocka_unit_test(a_broken_lease_takes_everything_with_it_and_what_is_under_way),
+        cmocka_unit_test(without_its_promise_a_belief_has_what_is_left_of_its_lifetime),
+        cmocka_unit_test(a_maximum_age_of_0_prolongs_nothing_and_breaks_all_the_same),
+        cmocka_unit_test(a_listing_that_says_the_same_leaves_attributes_under_their_lease),
+        cmocka_unit_test(an_old_listing_is_verified_and_lives_on),
+        cmocka_unit_test(a_directory_with_another_time_or_id_is_listed_anew),
+        cmocka_unit_test(a_time_that_was_new_when_listed_or_was_changed_since_verifies_nothing),
+        cmocka_unit_test(without_a_promise_nothing_is_verified),
+        cmocka_unit_test(a_watch_covers_listing_negatives_and_attributes),
+        cmocka_unit_test(a_name_that_came_or_went_is_asked_for_and_the_others_are_not),
+        cmocka_unit_test(a_name_that_came_and_went_costs_nothing),
+        cmocka_unit_test(an_answer_under_way_is_not_believed_over_a_notice),
+        cmocka_unit_test(what_is_modified_loses_its_attributes_alone),
+        cmocka_unit_test(more_doubts_than_there_is_room_for_end_the_listing),
+        cmocka_unit_test(our_own_echoes_cost_nothing_and_anothers_change_does),
+        cmocka_unit_test(an_echo_that_overtakes_the_reply_is_known_too),
+        cmocka_unit_test(an_echo_that_does_not_come_swallows_nothing_later),
+        cmocka_unit_test(a_directory_that_was_moved_loses_what_was_known_beneath),
+        cmocka_unit_test(lost_notices_end_everything_but_what_is_leased),
+        cmocka_unit_test(hostile_paths_are_harmless),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
