@@ -458,6 +458,13 @@ static void an_echo_that_does_not_come_swallows_nothing_later(void **state)
     drop(&w, made_at(&w, d, "late", file(6, 6), t));
     notice(&w, CACHE_ADDED, "d/late");
     assert_int_equal(size_of(&w, d, "late"), ASK);
+    /* nor where it may have come while nobody watched */
+    LISTED(&w, d, {"b", file(2, 2)});
+    make(&w, d, "gap", file(7, 7));
+    cache_unwatched(w.c);
+    cache_watched(w.c);
+    notice(&w, CACHE_ADDED, "d/gap");
+    assert_int_equal(look_up(&w, d, "gap"), CACHE_STAT);
     drop(&w, d);
     end(&w);
 }
@@ -473,6 +480,124 @@ static void a_directory_that_was_moved_loses_what_was_known_beneath(void **state
     assert_int_equal(size_of(&w, deep, "f"), ASK);
     assert_int_equal(size_of(&w, deep, "x"), ASK);
     drop(&w, deep);
+    drop(&w, d);
+    end(&w);
+}
+
+static void what_was_asked_before_the_watch_stood_is_not_covered(void **state)
+{
+    struct world w;
+    BEGIN(&w, "larder", NULL);
+    struct cache_file *d = subdirectory(&w, "d", 99), *f;
+    LISTED(&w, d, {"a", file(1, 1)});
+    found(&w, w.root, "f", file(3, 3), &f);
+    struct cache_ticket t = sent(&w);
+    struct file_attr attr = file(3, 4);
+    cache_watched(w.c);
+    assert_int_equal(cache_own_attr(w.c, f, &attr, t, w.now), w.now + 10 * S);
+    removed_at(&w, w.root, "m", t);
+    assert_int_equal(size_of(&w, w.root, "m"), MISSING);
+    assert_int_equal(w.plan.valid_until, w.now + 5 * S);
+    pass(&w, 11 * S);
+    assert_int_equal(size_of(&w, d, "x"), ASK);
+    drop(&w, f);
+    drop(&w, d);
+    end(&w);
+}
+
+static void a_file_that_notices_may_not_find_is_not_covered(void **state)
+{
+    struct world w;
+    struct cache_file *d = watched(&w), *f;
+    assert_int_equal(found(&w, d, "a", file(1, 1), &f), w.now + 60 * S);
+    notice(&w, CACHE_RENAMED_FROM, "d/a");
+    assert_int_equal(attr_of(&w, f, file(1, 2)), w.now + 10 * S); /* by its handle */
+    assert_int_equal(found(&w, w.root, "g~1", file(4, 4), NULL), w.now + 10 * S);
+    drop(&w, f);
+    drop(&w, d);
+    end(&w);
+}
+
+static void a_notice_by_a_path_in_another_case_may_be_about_another_directory(void **state)
+{
+    struct world w;
+    struct cache_file *d = watched(&w), *other = subdirectory(&w, "D", 98);
+    LISTED(&w, other, {"a", file(3, 3)});
+    notice(&w, CACHE_ADDED, "D/n");
+    notice(&w, CACHE_REMOVED, "d/n");
+    assert_int_equal(look_up(&w, other, "n"), CACHE_STAT);
+    drop(&w, other);
+    drop(&w, d);
+    end(&w);
+}
+
+static void an_entry_in_doubt_is_not_believed_by_whoever_reads_the_listing_still(void **state)
+{
+    struct world w;
+    struct cache_file *d = watched(&w), *f;
+    uint64_t until;
+    struct cache_listing *l = cache_plan_listing(w.c, d, w.now);
+    notice(&w, CACHE_REMOVED, "d/a");
+    assert_int_equal(cache_adopt(w.c, d, l, 0, w.now, &f, &until), 0);
+    assert_int_equal(until, 0);
+    drop(&w, f);
+    assert_int_equal(cache_adopt(w.c, d, l, 1, w.now, &f, &until), 0);
+    assert_int_equal(until, w.now + 60 * S);
+    drop(&w, f);
+    cache_listing_unref(l);
+    drop(&w, d);
+    end(&w);
+}
+
+static void echoes_of_several_changes_of_one_name_come_in_their_order(void **state)
+{
+    struct world w;
+    struct cache_file *d = watched(&w);
+    take_away(&w, d, "a");
+    make(&w, d, "a", file(5, 5));
+    notice(&w, CACHE_REMOVED, "d/a");
+    notice(&w, CACHE_ADDED, "d/a");
+    assert_int_equal(size_of(&w, d, "a"), 5);
+    was_hit(&w, OBSERVE_DIR);
+    move(&w, d, "b", d, "b", file(2, 2)); /* of which no notice comes */
+    notice(&w, CACHE_REMOVED, "d/b");
+    assert_int_equal(look_up(&w, d, "b"), CACHE_STAT);
+    drop(&w, d);
+    end(&w);
+}
+
+static void an_own_change_is_not_sure_of_attributes_that_were_modified_meanwhile(void **state)
+{
+    struct world w;
+    struct cache_file *d = watched(&w);
+    struct cache_ticket t = sent(&w);
+    notice(&w, CACHE_MODIFIED, "d/own");
+    drop(&w, made_at(&w, d, "own", file(5, 5), t));
+    assert_int_equal(size_of(&w, d, "own"), ASK);
+    drop(&w, d);
+    end(&w);
+}
+
+static void after_an_own_rename_of_a_directory_notices_by_its_old_name_may_come(void **state)
+{
+    struct world w;
+    struct cache_file *d = watched(&w);
+    move(&w, w.root, "d", w.root, "e", directory(99));
+    notice(&w, CACHE_MODIFIED, "d/a"); /* before the rename: nobody is there to hear it */
+    assert_int_equal(size_of(&w, d, "a"), ASK);
+    drop(&w, d);
+    end(&w);
+}
+
+static void a_name_that_was_noticed_moves_the_directorys_times(void **state)
+{
+    struct world w;
+    BEGIN(&w, "larder", NULL);
+    struct cache_file *d = long_listed(&w);
+    cache_watched(w.c);
+    assert_int_equal(look_up(&w, d, "x"), CACHE_VERIFY);
+    notice(&w, CACHE_ADDED, "d/new");
+    assert_int_equal(look_up(&w, d, "x"), CACHE_LIST);
     drop(&w, d);
     end(&w);
 }
@@ -541,6 +666,14 @@ int main(void)
         cmocka_unit_test(an_echo_that_overtakes_the_reply_is_known_too),
         cmocka_unit_test(an_echo_that_does_not_come_swallows_nothing_later),
         cmocka_unit_test(a_directory_that_was_moved_loses_what_was_known_beneath),
+        cmocka_unit_test(what_was_asked_before_the_watch_stood_is_not_covered),
+        cmocka_unit_test(a_file_that_notices_may_not_find_is_not_covered),
+        cmocka_unit_test(a_notice_by_a_path_in_another_case_may_be_about_another_directory),
+        cmocka_unit_test(an_entry_in_doubt_is_not_believed_by_whoever_reads_the_listing_still),
+        cmocka_unit_test(echoes_of_several_changes_of_one_name_come_in_their_order),
+        cmocka_unit_test(an_own_change_is_not_sure_of_attributes_that_were_modified_meanwhile),
+        cmocka_unit_test(after_an_own_rename_of_a_directory_notices_by_its_old_name_may_come),
+        cmocka_unit_test(a_name_that_was_noticed_moves_the_directorys_times),
         cmocka_unit_test(lost_notices_end_everything_but_what_is_leased),
         cmocka_unit_test(hostile_paths_are_harmless),
     };
