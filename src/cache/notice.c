@@ -125,6 +125,7 @@ void doubts_settle(struct cache_dir *d, uint64_t order)
         struct doubt *q = &d->doubts[i];
         if (q->times && order_after(order, q->order))
             q->times = 0;
+        q->listed = true; /* by the new listing, perhaps */
         if (!q->times && order_after(order, q->modified))
             doubt_end(d, q);
     }

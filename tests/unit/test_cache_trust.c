@@ -365,6 +365,22 @@ static void an_answer_under_way_is_not_believed_over_a_notice(void **state)
     end(&w);
 }
 
+static void a_listing_that_was_under_way_is_not_whole_over_a_notice(void **state)
+{
+    struct world w;
+    struct cache_file *d = watched(&w);
+    struct cache_ticket t = sent(&w);
+    struct cache_listing *l = listing_of(&w, ITEMS({"a", file(1, 1)}, {"new", file(3, 3)}), 100, t);
+    notice(&w, CACHE_REMOVED, "d/new"); /* which is not listed yet */
+    cache_commit_listing(w.c, d, l, t, w.now);
+    cache_listing_unref(l);
+    assert_null(cache_plan_listing(w.c, d, w.now));
+    assert_int_equal(look_up(&w, d, "new"), CACHE_STAT);
+    assert_int_equal(size_of(&w, d, "a"), 1);
+    drop(&w, d);
+    end(&w);
+}
+
 static void what_is_modified_loses_its_attributes_alone(void **state)
 {
     struct world w;
@@ -660,6 +676,7 @@ int main(void)
         cmocka_unit_test(a_name_that_came_or_went_is_asked_for_and_the_others_are_not),
         cmocka_unit_test(a_name_that_came_and_went_costs_nothing),
         cmocka_unit_test(an_answer_under_way_is_not_believed_over_a_notice),
+        cmocka_unit_test(a_listing_that_was_under_way_is_not_whole_over_a_notice),
         cmocka_unit_test(what_is_modified_loses_its_attributes_alone),
         cmocka_unit_test(more_doubts_than_there_is_room_for_end_the_listing),
         cmocka_unit_test(our_own_echoes_cost_nothing_and_anothers_change_does),
