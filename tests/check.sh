@@ -7,6 +7,7 @@
 #   TSan            what is threaded: client, share, mount, observe, relay
 #   fuzz            each decoder for FUZZ_SECONDS (default 8)
 #
+# The next build is made, at low priority, while the tests of the one before run: those mostly wait.
 # Ends with one line that counts every check: "N passed, N failed".
 set -u
 build=${1:?usage: check.sh BUILD}
@@ -53,12 +54,18 @@ else
     failed=$((failed + 1))
 fi
 
-run "all tests" "$build"
+later() { renice -n 10 -p "$BASHPID" >/dev/null; "$@"; }
 
-configure "$build-asan" address,undefined
+later configure "$build-asan" address,undefined &
+run "all tests" "$build"
+wait $! || exit 1
+
+{
+    later configure "$build-tsan" thread && FUZZ_BUILD="$build-fuzz" "$here/tests/fuzz/run.sh" 0
+} &
 run "ASan and UBSan" "$build-asan" --timeout-multiplier 4 --no-suite bench
 
-configure "$build-tsan" thread
+wait $! || exit 1
 run "TSan" "$build-tsan" --timeout-multiplier 4 client signing client_faults client_refusals client_leases client_acks client_watches share_threads observe relay mount names locks_waiting
 
 echo "== fuzz, $seconds s each"
