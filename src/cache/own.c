@@ -431,7 +431,11 @@ static void find_moved(struct move *m, const struct file_attr *attr)
     /* of two names of one file a server may take none away, nor by two paths to one directory */
     bool told_apart = m->from.dir == m->to.dir || !m->from.dir->attr.id ||
                       m->from.dir->attr.id != m->to.dir->attr.id;
-    m->sure = m->from.undisturbed && m->to.undisturbed && told_apart && (links < 2 || m->respelled);
+    const struct cache_listing *l = m->to.dir->dir->listing;
+    size_t folded, one;
+    bool two = !m->respelled || (over && over != n) ||
+               (l && listing_find(l, m->to.name, m->to.len, &folded, &one) >= 0);
+    m->sure = m->from.undisturbed && m->to.undisturbed && told_apart && (links < 2 || !two);
     if (!n || !order_after(m->from.ticket.order, n->bound))
         return;
     if ((attr && !cache_file_same(n->file, attr)) || is_within(m->to.dir, n->file) ||

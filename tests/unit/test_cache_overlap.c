@@ -330,6 +330,18 @@ static void nothing_is_accounted_when_all_is_gone(void **state)
     end(&w);
 }
 
+/* A server that tells cases apart leaves two names of one file as they are. */
+static void a_hard_link_is_not_renamed_over_its_other_name_in_another_case(void **state)
+{
+    struct world w;
+    BEGIN(&w, "larder", "actimeo=10");
+    LISTED(&w, w.root, {"d", file(8, 8)}, {"D", file(8, 8)});
+    move(&w, w.root, "d", w.root, "D", linked(file(8, 8), 2));
+    assert_int_equal(size_of(&w, w.root, "d"), ASK);
+    assert_int_equal(size_of(&w, w.root, "D"), ASK);
+    end(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -345,6 +357,7 @@ int main(void)
         cmocka_unit_test(each_of_many_changes_costs_the_same),
         cmocka_unit_test(one_name_made_and_removed_again_and_again_costs_the_same),
         cmocka_unit_test(nothing_is_accounted_when_all_is_gone),
+        cmocka_unit_test(a_hard_link_is_not_renamed_over_its_other_name_in_another_case),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
