@@ -7,25 +7,64 @@
  * findings that are a while apart, the watch is given up, and beliefs live by time again.
  */
 #include <errno.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "share/opens.h"
 
 #define SILENCE (2 * NS_PER_SEC) /* after which a notice would have come, if any did */
 
-static void noticed(void *user, enum client_action action, const char *path)
+/* What one answer of the server tells. The two halves of a rename belong together, so all of it
+ * comes to the cache under one hold of the lock. */
+struct told {
+    struct notice {
+        enum client_action action;
+        char *path;
+    } * notice;
+    size_t count, cap;
+    bool lost; /* some could not be kept: no memory */
+};
+
+static void hear(void *user, enum client_action action, const char *path)
 {
-    struct share *s = user;
-    pthread_mutex_lock(&s->lock);
-    s->notices++;
-    cache_noticed(s->cache, (enum cache_notice)action, path, strlen(path), clock_now());
-    pthread_mutex_unlock(&s->lock);
+    struct told *t = user;
+    if (t->count == t->cap) {
+        size_t cap = t->cap ? t->cap * 2 : 64;
+        struct notice *wider = realloc(t->notice, cap * sizeof *wider);
+        if (!wider) {
+            t->lost = true;
+            return;
+        }
+        t->notice = wider;
+        t->cap = cap;
+    }
+    char *copy = strdup(path);
+    t->lost |= !copy;
+    if (copy)
+        t->notice[t->count++] = (struct notice){action, copy};
+}
+
+/* With the lock. */
+static void believe(struct share *s, struct told *t, bool overflow)
+{
+    uint64_t now = clock_now();
+    s->notices += t->count + overflow;
+    for (size_t i = 0; i < t->count; i++) {
+        const struct notice *n = &t->notice[i];
+        cache_noticed(s->cache, (enum cache_notice)n->action, n->path, strlen(n->path), now);
+        free(n->path);
+    }
+    if (overflow || t->lost)
+        cache_notices_lost(s->cache);
+    t->count = 0;
+    t->lost = false;
 }
 
 static void *run(void *user)
 {
     struct share *s = user;
     struct client_watch *w = NULL;
+    struct told told = {0};
     const char *top = s->options.path ? s->options.path : "";
     bool overflow, stop;
 
@@ -39,13 +78,10 @@ static void *run(void *user)
     pthread_mutex_unlock(&s->lock);
 
     while (r == 0 && !stop) {
-        r = client_watch_next(w, noticed, s, &overflow, NULL);
+        r = client_watch_next(w, hear, &told, &overflow, NULL);
         pthread_mutex_lock(&s->lock);
         stop = s->watch_stop;
-        if (r == 0 && overflow) {
-            s->notices++;
-            cache_notices_lost(s->cache);
-        }
+        believe(s, &told, r == 0 && overflow);
         pthread_mutex_unlock(&s->lock);
     }
     pthread_mutex_lock(&s->lock);
@@ -53,6 +89,7 @@ static void *run(void *user)
     s->watched = false;
     s->watch = NULL;
     pthread_mutex_unlock(&s->lock);
+    free(told.notice);
     client_watch_free(w);
     return NULL;
 }
