@@ -78,6 +78,10 @@ class Relay:
         """Every connection is gone at once, and no new one comes."""
         self.dead = True
         self.released.set()
+        try:
+            self.listener.shutdown(socket.SHUT_RDWR)  # else its thread waits on, and takes what comes to the next that gets its port
+        except OSError:
+            pass
         self.listener.close()
         for s in self.sockets:
             try:
