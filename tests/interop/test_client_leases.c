@@ -8,10 +8,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/create.h"
@@ -379,11 +381,38 @@ static void test_a_watch_tells_what_other_clients_change_in_the_whole_tree(void 
     WORKS(client_remove(other, "watched", true, CLIENT_COMPOUND, &err));
 }
 
+/* The server looks at its disk a moment after it took the request: files are made until one is told
+ * of. */
+static void wait_for_the_disk(struct client_watch *w)
+{
+    pid_t maker = fork();
+    if (maker == 0) {
+        for (unsigned i = 0; i < 100; i++) {
+            char name[64];
+            snprintf(name, sizeof(name), "local/probe%u", i);
+            close(open(local(name), O_CREAT | O_WRONLY, 0666));
+            unlink(local(name));
+            usleep(100000);
+        }
+        _exit(0);
+    }
+    assert_true(maker > 0);
+    TELLS("+probe");
+    kill(maker, SIGKILL);
+    waitpid(maker, NULL, 0);
+    for (unsigned i = 0; i < 100; i++) {
+        char name[64];
+        snprintf(name, sizeof(name), "local/probe%u", i);
+        unlink(local(name)); /* one may be left */
+    }
+}
+
 static void test_a_watch_tells_what_changes_on_the_servers_disk(void **state)
 {
     struct client_watch *w = NULL;
     WORKS(client_mkdir(client, "local", CLIENT_COMPOUND, NULL, &err));
     WORKS(client_watch_new(client, "local", false, &w, &err));
+    wait_for_the_disk(w);
     int fd = open(local("local/new"), O_CREAT | O_WRONLY, 0666);
     assert_true(fd >= 0);
     TELLS("+new|");
@@ -449,6 +478,7 @@ static void test_what_cannot_be_watched(void **state)
 
 int main(void)
 {
+    alarm(300); /* what a watch does not tell is waited for without a deadline */
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_another_client_breaks_a_lease_of_a_file),
         cmocka_unit_test(test_a_lease_of_version_1_is_broken_like_one_of_version_2),
