@@ -5,14 +5,14 @@
 #   plain           unit, model, fault, corpus, interop with private Sambas, budgets
 #   ASan + UBSan    all of them but the slow benches
 #   TSan            what is threaded: client, share, mount, observe, relay
-#   fuzz            each decoder for FUZZ_SECONDS (default 8)
+#   fuzz            each decoder for FUZZ_SECONDS (default 5)
 #
 # The next build is made, at low priority, while the tests of the one before run: those mostly wait.
 # Ends with one line that counts every check: "N passed, N failed".
 set -u
 build=${1:?usage: check.sh BUILD}
 here=$(cd "$(dirname "$0")/.." && pwd)
-seconds=${FUZZ_SECONDS:-8}
+seconds=${FUZZ_SECONDS:-5}
 passed=0
 failed=0
 
