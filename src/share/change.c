@@ -176,22 +176,27 @@ static int hide(struct share *s, const char *path, struct hidden *ret, struct er
     return r;
 }
 
-/* Removed for good by its last close; else it gets its name back. */
-static int hidden_remove(struct share *s, struct hidden *h, const char *path, struct error *err)
+static void hidden_done(struct share *s, struct hidden *h)
 {
-    int r = client_file_remove(h->open, err);
-    if (r < 0)
-        client_file_rename(h->open, path, false, NULL);
     client_close(h->open, s->style, NULL, NULL);
     free(h->path);
-    return r;
 }
 
 static void hidden_give_back(struct share *s, struct hidden *h, const char *path)
 {
     client_file_rename(h->open, path, false, NULL);
-    client_close(h->open, s->style, NULL, NULL);
-    free(h->path);
+    hidden_done(s, h);
+}
+
+/* Removed for good by its last close; else it gets its name back. */
+static int hidden_remove(struct share *s, struct hidden *h, const char *path, struct error *err)
+{
+    int r = client_file_remove(h->open, err);
+    if (r < 0)
+        hidden_give_back(s, h, path);
+    else
+        hidden_done(s, h);
+    return r;
 }
 
 /* With the lock: the file with this name (a reference) where it is open here, else NULL. */
@@ -250,10 +255,10 @@ struct move {
 };
 
 /* What stands at a target: 1 a directory, 0 not, or an error. */
-static int target_is_dir(struct share *s, const struct target *t, struct error *err)
+static int target_is_dir(struct share *s, const struct target *t)
 {
     struct share_entry e;
-    int r = share_lookup(s, t->dir, t->name, &e, err);
+    int r = share_lookup(s, t->dir, t->name, &e, NULL);
     if (r < 0)
         return r;
     share_node_unref(s, e.node);
@@ -264,7 +269,7 @@ static int target_is_dir(struct share *s, const struct target *t, struct error *
 static int replace_what_is_there(struct share *s, struct move *m, int refused,
                                  struct file_attr *ret_attr, struct error *err)
 {
-    int from = target_is_dir(s, &m->from, NULL), to = target_is_dir(s, &m->to, NULL);
+    int from = target_is_dir(s, &m->from), to = target_is_dir(s, &m->to);
     if (from < 0 || to < 0)
         return refused;
     if (from && !to)

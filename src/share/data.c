@@ -115,8 +115,8 @@ int share_file_getattr(struct share *s, struct share_node *n, struct share_file 
 
 /* ---- writing ---- */
 
-/* The file was changed by this open, and nobody knows its attributes now. Before the request too,
- * so that what another open brings along meanwhile is dropped at the end. */
+/* The file was changed by this open, and nobody knows its attributes now. After the request, so
+ * that what another open brought along meanwhile is dropped, too. */
 static void changed_by(struct share *s, struct share_file *f)
 {
     pthread_mutex_lock(&s->lock);
