@@ -48,6 +48,19 @@ static void shows(const struct mounted *m, const char *name, const char *content
     close(fd);
 }
 
+/* What the kernel held to be the end of the file is revoked a moment after the write's answer. */
+static void size_comes_to(const struct mounted *m, const char *name, size_t size)
+{
+    struct stat st = {0};
+    for (int i = 0; i < 5000; i++) {
+        assert_int_equal(stat(in(m, name), &st), 0);
+        if ((size_t)st.st_size == size)
+            return;
+        usleep(1000);
+    }
+    assert_int_equal(st.st_size, size);
+}
+
 static unsigned entries(const struct mounted *m, const char *path)
 {
     DIR *d = opendir(in(m, path));
@@ -357,6 +370,7 @@ static void appends_go_to_the_end_that_the_server_has(void **state)
     assert_int_equal(write(later, "late\n", 5), 5);
     const char *all = "hello, world\ntheirs\nours\nagain\nlate\n";
     server_has(m, "hello", all);
+    size_comes_to(m, "hello", strlen(all));
     shows(m, "hello", all);
     assert_int_equal(truncate(in(m, "hello"), 2), 0);
     assert_int_equal(write(fd, "!", 1), 1);
