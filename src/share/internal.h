@@ -44,6 +44,7 @@ struct share {
     uint64_t doubt_since, doubt_notices; /* protected by lock */
     uint64_t verified[2]; /* directories: found changed, unchanged; protected by lock */
     struct hash links;    /* struct link, by the file's serial; protected by lock */
+    struct share_listener listener; /* protected by lock */
 };
 
 struct share_listing {
@@ -118,6 +119,13 @@ int share_named_path(struct share *s, struct cache_file *dir, const char *name, 
  * where those tell, else by reading it once for each state of it. Without lock. */
 void share_mark_link(struct share *s, const struct cache_file *f, struct share_entry *inout);
 void share_links_done(struct share *s);
+
+/* ---- listener.c: to who listens, with the lock, once the cache has been told ---- */
+
+void tell_name(struct share *s, const struct cache_file *dir, const char *name, size_t len);
+void tell_names(struct share *s, const struct cache_file *dir);
+void tell_node(struct share *s, const struct cache_file *f);
+void tell_all(struct share *s);
 
 /* ---- watch.c ---- */
 

@@ -202,6 +202,29 @@ int share_parent(struct share *s, const char *path, struct share_node **ret_dir,
 int share_list_path(struct share *s, const char *path, struct share_listing **ret,
                     struct error *err);
 
+/* ---- what is no longer believed for a reason from outside ---- */
+
+/*
+ * Told to who keeps answers of ours (the kernel's caches): a lease broke, the server told of a
+ * change, a directory was found changed, the session is lost. Own changes are not told: their
+ * caller knows. Belief is changed first, then this is called, with share's lock held and on threads
+ * that must not wait: it has to be O(1) and may call nothing of share/. Nodes and names are
+ * borrowed for the call.
+ */
+struct share_listener {
+    /* `name` (not NUL-terminated) in `dir` may have come, gone, or lead to something else. */
+    void (*name_changed)(void *user, const struct share_node *dir, const char *name, size_t len);
+    /* Any name in `dir` may have. */
+    void (*names_changed)(void *user, const struct share_node *dir);
+    /* The attributes and the content of `n`. */
+    void (*node_changed)(void *user, const struct share_node *n);
+    /* Everything. */
+    void (*all_changed)(void *user);
+    void *user;
+};
+/* Copied. NULL: nobody listens any more; none is called after that returns. */
+void share_listen(struct share *s, const struct share_listener *listener);
+
 /* ---- to look at ---- */
 /* {"larder", "profile", "connection": {address, share, dialect, signing, ...}, "settings": {...},
  * "caches": {dir: {enabled, entries}, ..., bytes}, "faults": [text, ...], and all members of
