@@ -42,8 +42,8 @@ struct share {
     bool watch_silent;                   /* the server tells of nothing; protected by lock */
     uint64_t notices;                    /* heard so far; protected by lock */
     uint64_t doubt_since, doubt_notices; /* protected by lock */
-    uint64_t verified[2]; /* directories: found changed, unchanged; protected by lock */
-    struct hash links;    /* struct link, by the file's serial; protected by lock */
+    uint64_t verified[2];           /* directories: found changed, unchanged; protected by lock */
+    struct hash links;              /* struct link, by the file's serial; protected by lock */
     struct share_listener listener; /* protected by lock */
 };
 

@@ -56,7 +56,8 @@ void promise_give_up(struct share *s, struct cache_file *f, bool beneath);
 /* The server is out of handles: closes half of the dormant ones. False: there were none. */
 bool promise_make_room(struct share *s);
 
-/* With the lock: whether writes to `f` may be delayed now (WRITE is promised and not being taken). */
+/* With the lock: whether writes to `f` may be delayed now (WRITE is promised and not being taken).
+ */
 bool promise_may_delay(const struct share *s, const struct cache_file *f);
 
 /* conn_events.lease_broken. */
