@@ -243,9 +243,20 @@ enum cache_notice { /* MS-FSCC 2.7.1 */
  * the expectation. An echo that overtakes the reply to the change is recognised when that is
  * patched in. A modification by ourselves cannot be told from another's: it costs the file's
  * attributes.
+ *
+ * True: it was news. False where it changed nothing: it was such an echo, or no directory is known
+ * by that path.
  */
-void cache_noticed(struct cache *c, enum cache_notice action, const char *path, size_t len,
+bool cache_noticed(struct cache *c, enum cache_notice action, const char *path, size_t len,
                    uint64_t now);
+/* The names that such a path may mean, in every known directory that it leads to by spellings that
+ * fold alike. Calls `at` for each file that is known by a name there which folds like the last
+ * component, or once with NULL where there is none. By structure alone: asks and makes no belief.
+ * `at` must not touch the cache. The root itself has no name. */
+typedef void cache_reach_fn(void *user, const struct cache_file *dir, const char *name, size_t len,
+                            const struct cache_file *f);
+void cache_reach(const struct cache *c, const char *path, size_t len, cache_reach_fn *at,
+                 void *user);
 /* Notices were lost (overflow): nothing that was asked before and rests on no lease is believed,
  * reason `changed`. The watch goes on. O(1). */
 void cache_notices_lost(struct cache *c);

@@ -305,15 +305,16 @@ static void names_noticed(struct cache *c, struct cache_file *dir, const char *n
     }
 }
 
-/* `exact`: the path to `dir` is spelled so; else it may be another one that the notice is about. */
-static void came_or_went(struct cache *c, struct cache_file *dir, const char *name, size_t len,
+/* `exact`: the path to `dir` is spelled so; else it may be another one that the notice is about.
+ * False: an echo. */
+static bool came_or_went(struct cache *c, struct cache_file *dir, const char *name, size_t len,
                          bool came, bool exact, uint64_t now)
 {
     struct cache_negative *negative;
     struct cache_dir *d = dir->dir;
     size_t folded = 0, one;
     if (echo_came(c, dir, name, len, came, now))
-        return;
+        return false;
     uint64_t order = ++c->order;
     struct doubt *q = doubt_of(c, dir, name, len);
     if (q) {
@@ -330,6 +331,7 @@ static void came_or_went(struct cache *c, struct cache_file *dir, const char *na
     while (came && (negative = negative_next_alike(c, dir, name, len, NULL)))
         drop_negative(c, negative, MISS_CHANGED);
     drop_attr(c, dir, MISS_CHANGED); /* its times have changed, too */
+    return true;
 }
 
 static void modified(struct cache *c, struct cache_file *dir, const char *name, size_t len)
@@ -347,13 +349,14 @@ static void modified(struct cache *c, struct cache_file *dir, const char *name, 
     *(q ? &q->modified : &dir->dir->attr_void_before) = ++c->order;
 }
 
-static void noticed_in(struct cache *c, struct cache_file *dir, enum cache_notice action,
+static bool noticed_in(struct cache *c, struct cache_file *dir, enum cache_notice action,
                        const char *path, size_t len, bool exact, uint64_t now)
 {
     if (!file_dir(c, dir)) {
         cache_notices_lost(c);
-        return;
+        return true;
     }
+    bool news = false;
     dir->refs++;
     const char *slash = memchr(path, '/', len);
     size_t head = slash ? (size_t)(slash - path) : len;
@@ -361,25 +364,53 @@ static void noticed_in(struct cache *c, struct cache_file *dir, enum cache_notic
         struct cache_name *n = NULL;
         while ((n = name_next_alike(c, dir, path, head, n)))
             if (n->file->is_dir)
-                noticed_in(c, n->file, action, slash + 1, len - head - 1,
-                           exact && n->len == head && memcmp(n->spelling, path, head) == 0, now);
+                news |= noticed_in(c, n->file, action, slash + 1, len - head - 1,
+                                   exact && n->len == head && memcmp(n->spelling, path, head) == 0,
+                                   now);
     } else if (action == CACHE_MODIFIED) {
         modified(c, dir, path, len);
+        news = true;
     } else {
-        came_or_went(c, dir, path, len, action == CACHE_ADDED || action == CACHE_RENAMED_TO, exact,
-                     now);
+        bool came = action == CACHE_ADDED || action == CACHE_RENAMED_TO;
+        news = came_or_went(c, dir, path, len, came, exact, now);
     }
     dir->refs--;
     file_settle(c, dir);
+    return news;
 }
 
-void cache_noticed(struct cache *c, enum cache_notice action, const char *path, size_t len,
+bool cache_noticed(struct cache *c, enum cache_notice action, const char *path, size_t len,
                    uint64_t now)
 {
-    if (len == 0)
-        drop_attr(c, c->root, MISS_CHANGED);
-    else
-        noticed_in(c, c->root, action, path, len, true, now);
+    if (len)
+        return noticed_in(c, c->root, action, path, len, true, now);
+    drop_attr(c, c->root, MISS_CHANGED);
+    return true;
+}
+
+static void reach(const struct cache *c, struct cache_file *dir, const char *path, size_t len,
+                  cache_reach_fn *at, void *user)
+{
+    const char *slash = memchr(path, '/', len);
+    size_t head = slash ? (size_t)(slash - path) : len;
+    struct cache_name *n = NULL;
+    bool any = false;
+    while ((n = name_next_alike(c, dir, path, head, n))) {
+        any = true;
+        if (!slash)
+            at(user, dir, path, head, n->file);
+        else if (n->file->is_dir)
+            reach(c, n->file, slash + 1, len - head - 1, at, user);
+    }
+    if (!any && !slash)
+        at(user, dir, path, head, NULL);
+}
+
+void cache_reach(const struct cache *c, const char *path, size_t len, cache_reach_fn *at,
+                 void *user)
+{
+    if (len)
+        reach(c, c->root, path, len, at, user);
 }
 
 void cache_notices_lost(struct cache *c)

@@ -18,6 +18,7 @@ static void session_lost(void *user, const struct error *why)
     if (s->lost.code == 0)
         s->lost = *why;
     cache_promises_lost(s->cache);
+    tell_all(s);
     pthread_mutex_unlock(&s->lock);
 }
 

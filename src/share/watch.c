@@ -44,20 +44,59 @@ static void hear(void *user, enum client_action action, const char *path)
         t->notice[t->count++] = (struct notice){action, copy};
 }
 
+/* cache_reach_fn: the names and the files that were modified. */
+static void tell_came_or_went(void *user, const struct cache_file *dir, const char *name,
+                              size_t len, const struct cache_file *f)
+{
+    tell_name(user, dir, name, len);
+}
+
+static void tell_modified(void *user, const struct cache_file *dir, const char *name, size_t len,
+                          const struct cache_file *f)
+{
+    if (f)
+        tell_node(user, f);
+}
+
+/* With the lock. */
+static void pass_on(struct share *s, const struct notice *n)
+{
+    enum cache_notice action = (enum cache_notice)n->action;
+    size_t len = strlen(n->path);
+    if (!cache_noticed(s->cache, action, n->path, len, clock_now()))
+        return;
+    if (len == 0)
+        tell_node(s, cache_root(s->cache));
+    else if (action == CACHE_MODIFIED)
+        cache_reach(s->cache, n->path, len, tell_modified, s);
+    else
+        cache_reach(s->cache, n->path, len, tell_came_or_went, s);
+}
+
 /* With the lock. */
 static void believe(struct share *s, struct told *t, bool overflow)
 {
-    uint64_t now = clock_now();
     s->notices += t->count + overflow;
     for (size_t i = 0; i < t->count; i++) {
-        const struct notice *n = &t->notice[i];
-        cache_noticed(s->cache, (enum cache_notice)n->action, n->path, strlen(n->path), now);
-        free(n->path);
+        pass_on(s, &t->notice[i]);
+        free(t->notice[i].path);
     }
-    if (overflow || t->lost)
+    if (overflow || t->lost) {
         cache_notices_lost(s->cache);
+        tell_all(s);
+    }
     t->count = 0;
     t->lost = false;
+}
+
+/* With the lock. Who keeps answers of ours has no timer that gets shorter: to him they are void. */
+static void ended(struct share *s)
+{
+    if (!s->watched)
+        return;
+    s->watched = false;
+    cache_unwatched(s->cache);
+    tell_all(s);
 }
 
 static void *run(void *user)
@@ -85,8 +124,7 @@ static void *run(void *user)
         pthread_mutex_unlock(&s->lock);
     }
     pthread_mutex_lock(&s->lock);
-    cache_unwatched(s->cache);
-    s->watched = false;
+    ended(s);
     s->watch = NULL;
     pthread_mutex_unlock(&s->lock);
     free(told.notice);
@@ -130,7 +168,7 @@ void watch_missed(struct share *s)
         return;
     if (s->doubt_since && s->notices == s->doubt_notices && now - s->doubt_since >= SILENCE) {
         s->watch_silent = true;
-        cache_unwatched(s->cache);
+        ended(s);
         stop(s);
     } else if (!s->doubt_since || s->notices != s->doubt_notices) {
         s->doubt_since = now;
@@ -142,8 +180,12 @@ bool watch_verify(struct share *s, struct cache_file *dir)
 {
     char *path;
     struct file_attr attr;
-    if (share_wire_path(s, dir, NULL, 0, &path, NULL) < 0)
-        return cache_verified(s->cache, dir, NULL, cache_ask(s->cache, clock_now()), clock_now());
+    if (share_wire_path(s, dir, NULL, 0, &path, NULL) < 0) {
+        bool good =
+            cache_verified(s->cache, dir, NULL, cache_ask(s->cache, clock_now()), clock_now());
+        tell_names(s, dir);
+        return good;
+    }
     struct cache_ticket ticket = cache_ask(s->cache, clock_now());
     pthread_mutex_unlock(&s->lock);
     int r = client_stat(s->client, path, s->style, &attr, NULL, NULL);
@@ -151,6 +193,8 @@ bool watch_verify(struct share *s, struct cache_file *dir)
     pthread_mutex_lock(&s->lock);
     bool same = cache_verified(s->cache, dir, r == 0 ? &attr : NULL, ticket, clock_now());
     s->verified[same]++;
+    if (!same)
+        tell_names(s, dir);
     if (!same && r == 0)
         watch_missed(s);
     return same;

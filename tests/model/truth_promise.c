@@ -231,7 +231,10 @@ static void deliver(const struct notice *n)
 {
     trace("notice %d: %s%s", n->action, n->path, n->own ? " (own)" : "");
     overlaps(n);
-    cache_noticed(m.c, n->action, n->path, strlen(n->path), m.now);
+    uint64_t order = m.c->order;
+    bool news = cache_noticed(m.c, n->action, n->path, strlen(n->path), m.now);
+    if (!news && m.c->order != order)
+        differ("a notice changed what is believed and was no news");
     told[1]++;
     bool replied = true;
     for (int i = 0; i < OPS; i++)

@@ -281,9 +281,9 @@ static void without_a_promise_nothing_is_verified(void **state)
 
 /* ---- the watch ---- */
 
-static void notice(struct world *w, enum cache_notice action, const char *path)
+static bool notice(struct world *w, enum cache_notice action, const char *path)
 {
-    cache_noticed(w->c, action, path, strlen(path), w->now);
+    return cache_noticed(w->c, action, path, strlen(path), w->now);
 }
 
 static struct cache_file *watched(struct world *w)
@@ -419,19 +419,75 @@ static void our_own_echoes_cost_nothing_and_anothers_change_does(void **state)
     make(&w, d, "own", file(5, 5));
     take_away(&w, d, "a");
     move(&w, d, "b", d, "c", file(2, 2));
-    notice(&w, CACHE_ADDED, "d/own");
-    notice(&w, CACHE_REMOVED, "d/a");
-    notice(&w, CACHE_RENAMED_FROM, "d/b");
-    notice(&w, CACHE_RENAMED_TO, "d/c");
+    assert_false(notice(&w, CACHE_ADDED, "d/own"));
+    assert_false(notice(&w, CACHE_REMOVED, "d/a"));
+    assert_false(notice(&w, CACHE_RENAMED_FROM, "d/b"));
+    assert_false(notice(&w, CACHE_RENAMED_TO, "d/c"));
     assert_int_equal(size_of(&w, d, "own"), 5);
     assert_int_equal(size_of(&w, d, "a"), MISSING);
     assert_int_equal(size_of(&w, d, "b"), MISSING);
     assert_int_equal(size_of(&w, d, "c"), 2);
     assert_int_equal(listed_size(&w, d, "c"), 2);
-    notice(&w, CACHE_REMOVED, "d/own");
+    assert_true(notice(&w, CACHE_REMOVED, "d/own"));
     assert_int_equal(look_up(&w, d, "own"), CACHE_STAT);
-    notice(&w, CACHE_ADDED, "d/a");
+    assert_true(notice(&w, CACHE_ADDED, "d/a"));
     assert_int_equal(look_up(&w, d, "a"), CACHE_STAT);
+    drop(&w, d);
+    end(&w);
+}
+
+static void what_is_told_of_a_directory_that_nobody_knows_is_no_news(void **state)
+{
+    struct world w;
+    struct cache_file *d = watched(&w);
+    assert_false(notice(&w, CACHE_ADDED, "other/n"));
+    assert_false(notice(&w, CACHE_REMOVED, "d/a/n")); /* a is a file */
+    assert_true(notice(&w, CACHE_ADDED, "d/n"));
+    assert_true(notice(&w, CACHE_MODIFIED, "d/a"));
+    assert_true(notice(&w, CACHE_MODIFIED, ""));
+    drop(&w, d);
+    end(&w);
+}
+
+struct reached {
+    unsigned count;
+    const struct cache_file *dir, *file;
+    char name[16];
+};
+
+static void take_reached(void *user, const struct cache_file *dir, const char *name, size_t len,
+                         const struct cache_file *f)
+{
+    struct reached *r = user;
+    r->count++;
+    r->dir = dir;
+    r->file = f;
+    snprintf(r->name, sizeof r->name, "%.*s", (int)len, name);
+}
+
+static void a_path_is_followed_to_all_that_it_may_mean_without_believing_anything(void **state)
+{
+    struct world w;
+    struct cache_file *d = watched(&w), *upper = subdirectory(&w, "D", 98), *f;
+    found(&w, d, "a", file(1, 1), &f);
+    struct reached r = {0};
+    cache_reach(w.c, "d/A", 3, take_reached, &r);
+    assert_int_equal(r.count, 2); /* in d it leads to a, in D to nothing */
+    assert_string_equal(r.name, "A");
+    r = (struct reached){0};
+    cache_reach(w.c, "d", 1, take_reached, &r);
+    assert_int_equal(r.count, 2);
+    assert_ptr_equal(r.dir, w.root);
+    r = (struct reached){0};
+    cache_reach(w.c, "d/s/x", 5, take_reached, &r);
+    cache_reach(w.c, "d/a/x", 5, take_reached, &r);
+    cache_reach(w.c, "", 0, take_reached, &r);
+    assert_int_equal(r.count, 0);
+    cache_reach(w.c, "n", 1, take_reached, &r);
+    assert_int_equal(r.count, 1);
+    assert_null(r.file);
+    drop(&w, f);
+    drop(&w, upper);
     drop(&w, d);
     end(&w);
 }
@@ -680,6 +736,8 @@ int main(void)
         cmocka_unit_test(what_is_modified_loses_its_attributes_alone),
         cmocka_unit_test(more_doubts_than_there_is_room_for_end_the_listing),
         cmocka_unit_test(our_own_echoes_cost_nothing_and_anothers_change_does),
+        cmocka_unit_test(what_is_told_of_a_directory_that_nobody_knows_is_no_news),
+        cmocka_unit_test(a_path_is_followed_to_all_that_it_may_mean_without_believing_anything),
         cmocka_unit_test(an_echo_that_overtakes_the_reply_is_known_too),
         cmocka_unit_test(an_echo_that_does_not_come_swallows_nothing_later),
         cmocka_unit_test(a_directory_that_was_moved_loses_what_was_known_beneath),
