@@ -39,6 +39,16 @@ void lease_tell(struct client_lease *l)
         l->deferred--;
 }
 
+/* ---- what is seen of it ---- */
+
+static void show(const struct client_lease *l, enum observe_event id, uint64_t at, unsigned state,
+                 const char *what)
+{
+    observe_promise(
+        l->conn->observe,
+        &(struct observe_promise){.id = id, .at = at, .key = l->key, .state = state, .what = what});
+}
+
 /* ---- breaks ---- */
 
 /* Caller holds conn->lock. Whether a CREATE under way gets less by it. */
@@ -76,9 +86,10 @@ void lease_break(struct conn *c, const struct rd *message)
     pthread_mutex_lock(&c->lock);
     struct client_lease *l = c->dead ? NULL : lease_find(c, b.key);
     if (l) {
+        bool wants = b.flags & SMB2_NOTIFY_BREAK_LEASE_FLAG_ACK_REQUIRED;
         lease_ref(l);
-        if (b.flags & SMB2_NOTIFY_BREAK_LEASE_FLAG_ACK_REQUIRED)
-            l->owes = true;
+        l->owes |= wants;
+        show(l, EVENT_LEASE_BREAK, c->last_heard, b.new_state, wants ? "acknowledge" : NULL);
         if (take_away(l, &b))
             lease_tell(l);
         lease_settle(l);
@@ -95,10 +106,12 @@ void lease_settle(struct client_lease *l)
 {
     if (!l->owes || l->deferred || !list_empty(&l->link))
         return;
-    if (l->on_server)
+    if (l->on_server) {
         list_add_tail(&l->conn->acks, &l->link);
-    else if (!l->creating)
+    } else if (!l->creating) {
         l->owes = false;
+        show(l, EVENT_LEASE_ACK, clock_now(), l->state, "closed");
+    }
 }
 
 void client_lease_acknowledge(struct client_lease *l)
@@ -164,6 +177,7 @@ int lease_send_ack(struct conn *c)
     if (r < 0) {
         owe_again(l);
     } else {
+        show(l, EVENT_LEASE_ACK, clock_now(), state, NULL);
         pthread_mutex_lock(&c->lock);
         lease_unref(l);
         pthread_mutex_unlock(&c->lock);

@@ -252,6 +252,7 @@ struct request {
     bool interim;      /* protected by conn->lock */
     uint64_t async_id; /* of the interim response; protected by conn->lock */
     bool answered;     /* protected by conn->lock */
+    uint64_t heard_at; /* when the bytes of the reply were read; as `reply` */
     struct wire_header reply;
     struct rd message;   /* the reply, positioned behind its header */
     struct frame *frame; /* holds the reply's bytes */
@@ -324,8 +325,9 @@ static inline uint32_t compound_status(const struct compound *m, unsigned i)
 /* Appends the create context that asks for a lease, and remembers that it does. `ask` NULL: none.
  * Whether there is one now, which RequestedOplockLevel is to say. */
 bool lease_ask(struct compound *m, struct client_lease_ask *ask, struct wr *chain, bool last);
-/* What became of it, when the compound's replies are in, into the caller's ask. */
-void lease_taken(struct compound *m);
+/* What became of it, when the compound's replies are in, into the caller's ask. `path`: of what was
+ * opened, for its event. */
+void lease_taken(struct compound *m, const char *path);
 /* The compound is at its end. conn->lock not held. */
 void lease_flight_done(struct compound *m);
 /* The compound's requests have been registered and leave; caller holds conn->lock. */

@@ -182,7 +182,7 @@ static void landed(struct lease_flight *f)
     f->lease->creating--;
 }
 
-void lease_taken(struct compound *m)
+void lease_taken(struct compound *m, const char *path)
 {
     struct lease_flight *f = &m->flight;
     if (!f->ask)
@@ -190,6 +190,14 @@ void lease_taken(struct compound *m)
     pthread_mutex_lock(&m->conn->lock);
     f->ask->ret_state = f->granted & f->cap;
     pthread_mutex_unlock(&m->conn->lock);
+    if (f->lease && f->ask->ret_state)
+        observe_promise(m->conn->observe, &(struct observe_promise){
+                                              .id = EVENT_LEASE,
+                                              .at = clock_now(),
+                                              .key = f->lease->key,
+                                              .state = f->ask->ret_state,
+                                              .path = path,
+                                          });
 }
 
 void lease_flight_done(struct compound *m)

@@ -170,7 +170,7 @@ int create_take(const struct operation *op, struct compound *m, struct handle **
     int r = compound_take_handle(m, 0, &create, ret);
     if (r < 0)
         return operation_malformed(op, SMB2_CREATE);
-    lease_taken(m);
+    lease_taken(m, op->path);
     *ret_attr = create.attr;
     ret_attr->id = qfid(create.contexts);
     if (ret_created)

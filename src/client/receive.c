@@ -99,6 +99,7 @@ static void complete(struct conn *c, struct request *q, const struct wire_header
     q->message = *message;
     q->frame = frame_ref(frame);
     q->answered = true;
+    q->heard_at = c->last_heard;
     c->in_flight -= q->settled ? 0 : q->charge;
     credit_grant(c, h->credits);
     struct compound *orphan = compound_answered(q->compound, &open);

@@ -140,8 +140,34 @@ struct telling {
     const struct client *client;
     client_change_fn fn;
     void *user;
-    char *path; /* room for the longest one */
+    uint64_t heard_at; /* when the bytes of the answer were read */
+    char *path;        /* room for the longest one */
 };
+
+/* `path` NULL: all beneath. */
+static void show(const struct client *c, const char *what, const char *path, uint64_t heard_at)
+{
+    observe_promise(
+        c->conn->observe,
+        &(struct observe_promise){.id = EVENT_NOTICE, .at = heard_at, .path = path, .what = what});
+}
+
+static const char *name_of(enum client_action action)
+{
+    switch (action) {
+    case CLIENT_ADDED:
+        return "added";
+    case CLIENT_REMOVED:
+        return "removed";
+    case CLIENT_MODIFIED:
+        return "modified";
+    case CLIENT_RENAMED_FROM:
+        return "renamed from";
+    case CLIENT_RENAMED_TO:
+        return "renamed to";
+    }
+    return "unknown";
+}
 
 /* Into t->path; false for a path that leads nowhere here. */
 static bool take_path(struct telling *t, const struct rd *utf16)
@@ -167,10 +193,12 @@ static bool take_path(struct telling *t, const struct rd *utf16)
 
 static void tell(struct telling *t, enum client_action action, const struct wire_change *change)
 {
-    if (take_path(t, &change->name))
+    if (take_path(t, &change->name)) {
+        show(t->client, name_of(action), t->path, t->heard_at);
         t->fn(t->user, action, t->path);
-    else
+    } else {
         observe_refused_name(t->client->conn->observe);
+    }
 }
 
 /* Whether the other half of a renaming follows, by a path that leads somewhere. */
@@ -218,8 +246,10 @@ static int tell_answer(struct client_watch *w, const struct operation *op, const
                        client_change_fn fn, void *user, bool *ret_overflow)
 {
     struct rd changes;
-    struct telling t = {.client = w->client, .fn = fn, .user = user};
-    if (!says_enough(&m->request[0], &changes)) {
+    const struct request *q = &m->request[0];
+    struct telling t = {.client = w->client, .fn = fn, .user = user, .heard_at = q->heard_at};
+    if (!says_enough(q, &changes)) {
+        show(w->client, "lost", NULL, q->heard_at);
         *ret_overflow = true;
         return 0;
     }

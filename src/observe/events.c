@@ -122,6 +122,34 @@ static void put_time(struct events *e, struct line *l)
     put(l, text);
 }
 
+static void put_path(struct line *l, const char *path)
+{
+    put(l, ",\"path\":");
+    if (path)
+        put_string(l, path);
+    else
+        put(l, "null");
+}
+
+static void put_promise(struct line *l, const struct observe_promise *p)
+{
+    char text[128], hex[2 * OBSERVE_KEY + 1];
+    put_path(l, p->path);
+    if (p->key) {
+        for (size_t i = 0; i < OBSERVE_KEY; i++)
+            snprintf(hex + 2 * i, 3, "%02x", p->key[i]);
+        snprintf(text, sizeof(text), ",\"key\":\"%s\",\"state\":\"%s%s%s\"", hex,
+                 p->state & 1 ? "R" : "", p->state & 2 ? "H" : "", p->state & 4 ? "W" : "");
+        put(l, text);
+    }
+    if (p->what) {
+        put(l, ",\"what\":");
+        put_string(l, p->what);
+    }
+    snprintf(text, sizeof(text), ",\"monotonic_ns\":%llu", (unsigned long long)p->at);
+    put(l, text);
+}
+
 static void put_line(struct events *e, struct line *l, const struct event *v)
 {
     char text[160];
@@ -136,12 +164,10 @@ static void put_line(struct events *e, struct line *l, const struct event *v)
         snprintf(text, sizeof(text), ",\"command\":\"%s\",\"status\":\"%s\",\"duration_us\":%.1f",
                  v->command, status ? status : hex, (double)v->latency_ns / 1000);
         put(l, text);
+    } else if (v->promise) {
+        put_promise(l, v->promise);
     } else {
-        put(l, ",\"path\":");
-        if (v->path)
-            put_string(l, v->path);
-        else
-            put(l, "null");
+        put_path(l, v->path);
         put(l, v->reason ? ",\"status\":\"" : ",\"status\":0");
         put(l, v->reason ? v->reason : "");
         put(l, v->reason ? "\"" : "");

@@ -18,6 +18,7 @@ struct event {
     const char *command; /* of a performance event, NULL in a cache event */
     uint32_t status;     /* NTSTATUS of a performance event */
     uint64_t latency_ns;
+    const struct observe_promise *promise; /* NULL: an event of another class */
 };
 
 struct events;

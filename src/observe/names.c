@@ -50,6 +50,7 @@ const char *observe_class_name(enum observe_class c)
         [CLASS_FILE] = "file",
         [CLASS_DIR] = "dir",
         [CLASS_PERFORMANCE] = "performance",
+        [CLASS_PROMISE] = "promise",
     };
     return names[c];
 }
@@ -81,6 +82,14 @@ const char *observe_event_name(enum observe_event e)
         return "SmbPatchInfoCache";
     case EVENT_PATCH_NOTFOUND:
         return "SmbPatchFNFCache";
+    case EVENT_LEASE:
+        return "SmbGrantLease";
+    case EVENT_LEASE_BREAK:
+        return "SmbBreakLease";
+    case EVENT_LEASE_ACK:
+        return "SmbAcknowledgeLease";
+    case EVENT_NOTICE:
+        return "SmbChangeNotice";
     case EVENT_PERF:
         return "Smb2PerfBufferContext";
     case EVENT_PERF_READ:

@@ -286,6 +286,11 @@ void observe_patch(struct observe *o, enum observe_cache c, const char *path)
     emit_cache(o, c, cache_events[c].patch, path, NULL);
 }
 
+void observe_promise(struct observe *o, const struct observe_promise *p)
+{
+    emit(o, &(struct event){.id = p->id, .class = CLASS_PROMISE, .promise = p});
+}
+
 /* ---- reading ---- */
 
 void observe_read(const struct observe *o, struct observe_counts *ret)

@@ -56,6 +56,10 @@ enum observe_event {
     EVENT_PATCH_DIR = 30592,           /* SmbPatchDirCache, dir: our own change, worked in */
     EVENT_PATCH_INFO = 30593,          /* SmbPatchInfoCache, file */
     EVENT_PATCH_NOTFOUND = 30594,      /* SmbPatchFNFCache, file */
+    EVENT_LEASE = 30595,               /* SmbGrantLease, promise: a CREATE was given a lease */
+    EVENT_LEASE_BREAK = 30596,         /* SmbBreakLease, promise: the server takes from one */
+    EVENT_LEASE_ACK = 30597,           /* SmbAcknowledgeLease, promise: it was told that we know */
+    EVENT_NOTICE = 30598,              /* SmbChangeNotice, promise: the watch told of a change */
     EVENT_PERF = 32006,                /* Smb2PerfBufferContext: a request without one of its own */
     EVENT_PERF_READ = 32048,           /* Smb2PerfBufferContextReadSummary ... class performance */
     EVENT_PERF_WRITE = 32049,
@@ -64,7 +68,7 @@ enum observe_event {
     EVENT_PERF_QUERY_DIRECTORY = 32052,
     EVENT_PERF_FSCTL = 32053,
 };
-enum observe_class { CLASS_FILE, CLASS_DIR, CLASS_PERFORMANCE, OBSERVE_CLASSES };
+enum observe_class { CLASS_FILE, CLASS_DIR, CLASS_PERFORMANCE, CLASS_PROMISE, OBSERVE_CLASSES };
 
 struct observe;
 
@@ -104,6 +108,20 @@ void observe_patch(struct observe *o, enum observe_cache c, const char *path);
 /* Whether anybody reads the path of an event: where not, callers need not build it and pass NULL.
  */
 bool observe_wants_paths(const struct observe *o);
+
+/* What the server promised, took back and told of, called by client/: events alone, nothing is
+ * counted. */
+#define OBSERVE_KEY 16
+struct observe_promise {
+    enum observe_event id; /* EVENT_LEASE ... EVENT_NOTICE */
+    uint64_t at;           /* clock_now(): when its bytes were read, or had been sent */
+    const uint8_t *key;    /* OBSERVE_KEY bytes; NULL: a notice */
+    unsigned state;        /* of the lease then, 1 READ, 2 HANDLE, 4 WRITE */
+    const char *path;      /* NULL: not known where it happens; of a notice: all beneath */
+    const char *what;      /* of a notice: "added" ..., "lost"; of a break: "acknowledge" where the
+                              server waits for that; of an acknowledgement: "closed", a CLOSE said it */
+};
+void observe_promise(struct observe *o, const struct observe_promise *p);
 
 #define OBSERVE_BUCKETS 48 /* latency histogram: two buckets an octave, from 1 us */
 

@@ -296,6 +296,45 @@ static void events_are_json_lines_under_windows_names(void **state)
     rmdir(dir);
 }
 
+static void promises_are_lines_with_the_moment_they_reached_us(void **state)
+{
+    char dir[] = "/tmp/test-observe-XXXXXX", path[64];
+    assert_non_null(mkdtemp(dir));
+    snprintf(path, sizeof(path), "%s/events", dir);
+    struct observe *o = fresh(path, false);
+    const uint8_t key[OBSERVE_KEY] = {0xab, 1, [15] = 0xff};
+    observe_promise(o, &(struct observe_promise){
+                           .id = EVENT_LEASE, .at = 11, .key = key, .state = 7, .path = "lib"});
+    observe_promise(o, &(struct observe_promise){
+                           .id = EVENT_LEASE_BREAK, .at = 12, .key = key, .what = "acknowledge"});
+    observe_promise(
+        o, &(struct observe_promise){
+               .id = EVENT_NOTICE, .at = 5000000000, .path = "lib/a \"b\"", .what = "added"});
+    assert_int_equal(counts_of(o).events[CLASS_PROMISE], 3);
+    observe_free(o);
+
+    json_t *lease = line_of(path, 0), *taken = line_of(path, 1), *notice = line_of(path, 2);
+    assert_int_equal(json_integer_value(json_object_get(lease, "id")), 30595);
+    assert_string_equal(text_of(lease, "name"), "SmbGrantLease");
+    assert_string_equal(text_of(lease, "class"), "promise");
+    assert_string_equal(text_of(lease, "key"), "ab0100000000000000000000000000ff");
+    assert_string_equal(text_of(lease, "state"), "RHW");
+    assert_string_equal(text_of(lease, "path"), "lib");
+    assert_string_equal(text_of(taken, "name"), "SmbBreakLease");
+    assert_string_equal(text_of(taken, "state"), "");
+    assert_string_equal(text_of(taken, "what"), "acknowledge");
+    assert_true(json_is_null(json_object_get(taken, "path")));
+    assert_string_equal(text_of(notice, "name"), "SmbChangeNotice");
+    assert_string_equal(text_of(notice, "path"), "lib/a \"b\"");
+    assert_null(json_object_get(notice, "key"));
+    assert_true(json_integer_value(json_object_get(notice, "monotonic_ns")) == 5000000000);
+    json_decref(lease);
+    json_decref(taken);
+    json_decref(notice);
+    unlink(path);
+    rmdir(dir);
+}
+
 static void any_name_that_a_server_may_store_is_a_valid_line(void **state)
 {
     static const struct {
@@ -584,6 +623,7 @@ int main(void)
         cmocka_unit_test(more_statuses_than_are_kept_are_summed),
         cmocka_unit_test(threads_lose_no_count_and_no_line),
         cmocka_unit_test(events_are_json_lines_under_windows_names),
+        cmocka_unit_test(promises_are_lines_with_the_moment_they_reached_us),
         cmocka_unit_test(any_name_that_a_server_may_store_is_a_valid_line),
         cmocka_unit_test(a_name_longer_than_the_buffer_is_lost_and_counted),
         cmocka_unit_test(a_full_disk_is_counted_and_stops_nobody),
