@@ -218,35 +218,52 @@ void listing_drop_too_large(struct cache *c, struct cache_file *dir, uint64_t se
 
 /* ---- asking ---- */
 
+struct cache_listing *listing_look(const struct cache *c, const struct cache_file *dir,
+                                   uint64_t now, enum observe_miss *ret_why)
+{
+    const struct cache_dir *d = dir->dir;
+    *ret_why = !c->enabled[OBSERVE_DIR] ? MISS_DISABLED : d ? d->lost : MISS_ABSENT;
+    if (d && d->listing) {
+        struct term t = listing_term(c, dir, now);
+        *ret_why = t.why;
+        return t.until ? d->listing : NULL;
+    }
+    if (d && d->too_large && !still_valid(c, OBSERVE_DIR, d->too_large_sent, now))
+        *ret_why = MISS_EXPIRED;
+    return NULL;
+}
+
 struct cache_listing *listing_valid(struct cache *c, struct cache_file *dir, uint64_t now,
                                     enum observe_miss *ret_why)
 {
+    struct cache_listing *l = listing_look(c, dir, now, ret_why);
     struct cache_dir *d = dir->dir;
-    *ret_why = !c->enabled[OBSERVE_DIR] ? MISS_DISABLED : d ? d->lost : MISS_ABSENT;
-    if (!d)
-        return NULL;
-    struct term t = {0};
-    if (d->listing && !(t = listing_term(c, dir, now)).until) {
-        *ret_why = t.why;
-        if (may_be_verified(c, dir, now))
-            return NULL;
-        listing_drop(c, dir, t.why);
-    }
-    if (!d->listing && d->too_large && !still_valid(c, OBSERVE_DIR, d->too_large_sent, now)) {
+    if (l || !d || may_be_verified(c, dir, now))
+        return l;
+    listing_drop(c, dir, *ret_why);
+    if (d->too_large && !still_valid(c, OBSERVE_DIR, d->too_large_sent, now)) {
         d->too_large = false;
         d->lost = MISS_EXPIRED;
-        *ret_why = MISS_EXPIRED;
     }
-    return d->listing;
+    return NULL;
+}
+
+bool info_look(const struct cache *c, const struct cache_file *f, uint64_t now,
+               enum observe_miss *ret_why)
+{
+    struct term t = {.why = f->lost};
+    if (f->believed)
+        t = info_term(c, f, now);
+    *ret_why = !c->enabled[OBSERVE_INFO] ? MISS_DISABLED : t.why;
+    return t.until;
 }
 
 bool info_valid(struct cache *c, struct cache_file *f, uint64_t now, enum observe_miss *ret_why)
 {
-    struct term t = {0};
-    if (f->believed && !(t = info_term(c, f, now)).until)
-        info_drop(c, f, t.why);
-    *ret_why = !c->enabled[OBSERVE_INFO] ? MISS_DISABLED : f->lost;
-    return f->believed;
+    bool good = info_look(c, f, now, ret_why);
+    if (!good)
+        info_drop(c, f, *ret_why);
+    return good;
 }
 
 struct cache_negative *negative_find(const struct cache *c, const struct cache_file *dir,
@@ -280,15 +297,23 @@ struct cache_negative *negative_next_alike(const struct cache *c, const struct c
     return NULL;
 }
 
+struct term negative_look(const struct cache *c, const struct cache_file *dir, const char *name,
+                          size_t len, uint64_t now)
+{
+    const struct cache_negative *n = negative_find(c, dir, name, len);
+    if (!n)
+        return (struct term){.why = c->enabled[OBSERVE_NOTFOUND] ? MISS_ABSENT : MISS_DISABLED};
+    return missing_term(c, dir, name, len, &n->stamp, now);
+}
+
 struct term negative_valid(struct cache *c, struct cache_file *dir, const char *name, size_t len,
                            uint64_t now)
 {
+    struct term t = negative_look(c, dir, name, len, now);
     struct cache_negative *n = negative_find(c, dir, name, len);
-    if (!n)
-        return (struct term){.why = c->enabled[OBSERVE_NOTFOUND] ? MISS_ABSENT : MISS_DISABLED};
-    struct term t = missing_term(c, dir, name, len, &n->stamp, now);
-    n->ring.used = true;
-    if (!t.until)
+    if (n)
+        n->ring.used = true;
+    if (n && !t.until)
         negative_drop(c, n);
     return t;
 }

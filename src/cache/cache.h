@@ -356,6 +356,60 @@ struct cache_file *cache_peek(struct cache *c, struct cache_file *dir, const cha
 
 /* ---- to look at ---- */
 
+/* One belief, or why there is none. */
+struct cache_belief {
+    bool held;         /* there is an entry, good or not */
+    bool good;         /* it answers now */
+    bool verifiable;   /* a listing: not now, but after one VERIFY that finds nothing changed */
+    uint64_t since;    /* held: when it was asked for */
+    uint64_t verified; /* and when the server was last asked whether it holds; 0: never */
+    uint64_t until;    /* good: for how long, if nothing happens */
+    enum observe_trust trust; /* good: on whose word */
+    enum observe_miss why;    /* not good: the reason that the next miss has */
+    bool missed;              /* the last miss is remembered: */
+    enum observe_miss missed_why;
+    uint64_t missed_at;
+};
+
+enum cache_says { CACHE_SAYS_NOTHING, CACHE_SAYS_THERE, CACHE_SAYS_MISSING };
+
+/* What is believed of one name and what it leads to, and what the next question would ask. */
+struct cache_explained {
+    struct cache_belief listed;  /* directory cache: the listing of the directory that it is in, */
+    enum cache_says says;        /* what that says of the name, */
+    size_t listed_entries;       /* and how many there are */
+    struct cache_belief missing; /* file-not-found cache */
+    struct cache_belief info;    /* file info cache, */
+    bool info_from_listing;      /* or the attributes in the listing above */
+    struct cache_belief listing; /* directory cache: its own listing */
+    size_t entries, entries_bytes;
+
+    struct cache_file *file; /* a reference, the caller's to drop; NULL: none is known */
+    bool kind_known, is_dir; /* of it; is_dir may be a guess otherwise */
+    bool heard;              /* its attributes, believed or not: */
+    struct file_attr attr;
+
+    enum cache_step step; /* of a look-up */
+    bool guess;           /* LIST: of one round trip */
+    int result;           /* ANSWER: 0, -ENOENT or -ENOTDIR, by: */
+    enum observe_cache answered_by;
+    enum cache_step attr_step; /* of asking for attributes after that look-up: ANSWER or STAT */
+    enum cache_step list_step; /* of listing it, should it be a directory: ANSWER, VERIFY or LIST */
+};
+
+/* Leaves no trace: nothing is counted, marked as used, dropped or believed. (A name that a believed
+ * listing has may get its object.) dir NULL: a directory of which nothing is known yet.
+ * `below_listed`: the directory that `dir` is in is listed by the time. The root is itself with an
+ * empty name. */
+void cache_explain(struct cache *c, struct cache_file *dir, const char *name, size_t len,
+                   bool below_listed, uint64_t now, struct cache_explained *ret);
+
+/* Forgets what is believed of `path`, "a/b" in any case, and of all beneath it; "" of everything.
+ * Leases and the watch go on, for what is asked from now on. Counted as invalidated, `dropped`.
+ * O(what is believed). *ret_dropped: how many entries of each cache. */
+void cache_drop(struct cache *c, const char *path, size_t len,
+                uint64_t ret_dropped[static OBSERVE_CACHES]);
+
 struct cache_sizes {
     uint64_t entries[OBSERVE_CACHES]; /* believed now (or not yet noticed to be expired) */
     uint64_t bytes;                   /* accounted memory of all three */

@@ -2,8 +2,8 @@
  * Inside of cache/: listing.c (snapshots), file.c (names, files, their identity and life), belief.c
  * (the three beliefs and their bounds), trust.c (for how long they are believed, and on whose
  * word), commit.c (answers), change.c (dropping and patching), own.c (what this client did),
- * notice.c (what the watch tells), plan.c (what to do next; paths), reveal.c (listings that are
- * learnt bit by bit).
+ * notice.c (what the watch tells), plan.c (what to do next; paths), explain.c (all of that, shown
+ * to people), drop.c (forgetting on request), reveal.c (listings that are learnt bit by bit).
  */
 #ifndef LARDER_CACHE_INTERNAL_H
 #define LARDER_CACHE_INTERNAL_H
@@ -28,6 +28,7 @@
 #define DOUBTS_MAX        32   /* names of one directory that were noticed and not asked for yet */
 #define ECHOES_MAX        1024 /* names of which notices of own changes are awaited */
 #define ECHO_WAIT         (5 * NS_PER_SEC)
+#define MISSED_MAX        512              /* names whose last misses are remembered */
 #define COARSE_CLOCK      (2 * NS_PER_SEC) /* of times on a server, FAT's being the worst */
 
 /* Orders are serial numbers. */
@@ -161,6 +162,16 @@ struct cache_negative {
     char spelling[];
 };
 
+/* The last misses at one name in one directory, or (MISSED_INSIDE) at a directory's own listing. */
+struct missed {
+    uint64_t key;
+    struct {
+        bool any;
+        enum observe_miss why;
+        uint64_t at;
+    } by[OBSERVE_CACHES];
+};
+
 struct cache {
     struct settings settings;
     bool enabled[OBSERVE_CACHES];
@@ -190,6 +201,8 @@ struct cache {
 
     struct ring ring[OBSERVE_CACHES];
     uint64_t bytes;
+
+    struct missed missed[MISSED_MAX]; /* by key modulo MISSED_MAX; the last one wins */
 };
 
 /* An order before every other: of things that never changed. */
@@ -362,6 +375,13 @@ struct cache_listing *listing_valid(struct cache *c, struct cache_file *dir, uin
 bool info_valid(struct cache *c, struct cache_file *f, uint64_t now, enum observe_miss *ret_why);
 struct term negative_valid(struct cache *c, struct cache_file *dir, const char *name, size_t len,
                            uint64_t now);
+/* The same without a trace: what has run out stays where it is. */
+struct cache_listing *listing_look(const struct cache *c, const struct cache_file *dir,
+                                   uint64_t now, enum observe_miss *ret_why);
+bool info_look(const struct cache *c, const struct cache_file *f, uint64_t now,
+               enum observe_miss *ret_why);
+struct term negative_look(const struct cache *c, const struct cache_file *dir, const char *name,
+                          size_t len, uint64_t now);
 
 /* Whether the attributes of this entry of dir's believed listing may be believed of f. */
 bool listed_attr_valid(const struct cache *c, const struct cache_file *dir,
@@ -427,6 +447,34 @@ void echo_forget(struct cache *c, struct cache_file *dir, const char *name, size
 bool echo_overtook(const struct cache *c, const struct cache_file *dir, const char *name,
                    size_t len, bool came, struct cache_ticket ticket);
 void echoes_done(struct cache *c);
+
+/* The name came or went, or whoever tells is not believed about it: a doubt is left, the rest of
+ * the listing stays. `exact`: the path to `dir` is spelled so; else it may be another one that is
+ * meant. */
+void doubt_raise(struct cache *c, struct cache_file *dir, const char *name, size_t len, bool came,
+                 bool exact, enum observe_miss why);
+
+/* ---- plan.c ---- */
+
+/* What cache_plan_lookup would say, and which cache would answer, without a trace: nothing is
+ * counted, marked as used or dropped. (But a name that a believed listing has may get its object.)
+ * dir == NULL: one of which nothing is known. `below_listed`: its parent is listed by then. */
+void plan_look(struct cache *c, struct cache_file *dir, const char *name, size_t len,
+               bool below_listed, uint64_t now, struct cache_plan *ret,
+               enum observe_cache *ret_which);
+/* And cache_plan_attr. */
+bool attr_look(const struct cache *c, const struct cache_file *f, uint64_t now);
+
+enum listed_as { LISTED_NOT = -1, LISTED_CANNOT_TELL = -2 };
+/* Which entry of a listing the name means, or one of these. */
+int64_t listed_as(const struct cache *c, const struct cache_listing *l, const char *name,
+                  size_t len);
+
+/* ---- explain.c ---- */
+
+#define MISSED_INSIDE "/" /* for a name: of the directory's own listing */
+void miss_remember(struct cache *c, const struct cache_file *dir, const char *name, size_t len,
+                   enum observe_cache which, enum observe_miss why, uint64_t now);
 
 /* ---- commit.c ---- */
 

@@ -293,7 +293,7 @@ bool echo_overtook(const struct cache *c, const struct cache_file *dir, const ch
 
 /* The objects that the name may lead to are not what they were. */
 static void names_noticed(struct cache *c, struct cache_file *dir, const char *name, size_t len,
-                          uint64_t order)
+                          uint64_t order, enum observe_miss why)
 {
     struct cache_name *n = NULL;
     while ((n = name_next_alike(c, dir, name, len, n))) {
@@ -301,20 +301,16 @@ static void names_noticed(struct cache *c, struct cache_file *dir, const char *n
         n->noticed = n->file->moved = order;
         if (n->file->is_dir)
             uproot(c, n->file, order);
-        drop_attr(c, n->file, MISS_CHANGED);
+        drop_attr(c, n->file, why);
     }
 }
 
-/* `exact`: the path to `dir` is spelled so; else it may be another one that the notice is about.
- * False: an echo. */
-static bool came_or_went(struct cache *c, struct cache_file *dir, const char *name, size_t len,
-                         bool came, bool exact, uint64_t now)
+void doubt_raise(struct cache *c, struct cache_file *dir, const char *name, size_t len, bool came,
+                 bool exact, enum observe_miss why)
 {
     struct cache_negative *negative;
     struct cache_dir *d = dir->dir;
     size_t folded = 0, one;
-    if (echo_came(c, dir, name, len, came, now))
-        return false;
     uint64_t order = ++c->order;
     struct doubt *q = doubt_of(c, dir, name, len);
     if (q) {
@@ -324,12 +320,21 @@ static bool came_or_went(struct cache *c, struct cache_file *dir, const char *na
         q->listed |= came || !d->listing ||
                      listing_find(d->listing, name, len, &folded, &one) >= 0 || folded;
     } else {
-        void_names(c, dir, MISS_CHANGED);
+        void_names(c, dir, why);
     }
     d->base_known = false;
-    names_noticed(c, dir, name, len, order);
+    names_noticed(c, dir, name, len, order, why);
     while (came && (negative = negative_next_alike(c, dir, name, len, NULL)))
-        drop_negative(c, negative, MISS_CHANGED);
+        drop_negative(c, negative, why);
+}
+
+/* False: an echo. */
+static bool came_or_went(struct cache *c, struct cache_file *dir, const char *name, size_t len,
+                         bool came, bool exact, uint64_t now)
+{
+    if (echo_came(c, dir, name, len, came, now))
+        return false;
+    doubt_raise(c, dir, name, len, came, exact, MISS_CHANGED);
     drop_attr(c, dir, MISS_CHANGED); /* its times have changed, too */
     return true;
 }

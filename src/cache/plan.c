@@ -26,19 +26,48 @@ struct asked {
     size_t len;
     uint64_t now;
     struct cache_plan *ret;
-    bool by_path; /* only the path can tell: a listing would not help */
+    bool by_path;      /* only the path can tell: a listing would not help */
+    bool look;         /* what would be done: without a trace */
+    bool below_listed; /* the directory's parent is listed by then */
+    enum observe_cache hit;
 };
 
 static void miss(struct asked *a, enum observe_cache which, enum observe_miss why)
 {
     struct event_path p;
+    if (a->look)
+        return;
     observe_miss(a->c->observe, which, why, event_child(a->c, a->dir, a->name, a->len, &p));
+    miss_remember(a->c, a->dir, a->name, a->len, which, why, a->now);
 }
 
-static void hit(struct asked *a, enum observe_cache which, enum observe_trust trust)
+static void hit(struct asked *a, enum observe_cache which, enum observe_trust trust,
+                struct ring_entry *entry)
 {
     struct event_path p;
+    a->hit = which;
+    if (a->look)
+        return;
+    if (entry)
+        entry->used = true;
     observe_hit(a->c->observe, which, trust, event_child(a->c, a->dir, a->name, a->len, &p));
+}
+
+static struct cache_listing *believed_listing(struct asked *a, enum observe_miss *ret_why)
+{
+    return a->look ? listing_look(a->c, a->dir, a->now, ret_why)
+                   : listing_valid(a->c, a->dir, a->now, ret_why);
+}
+
+static bool believed_info(struct asked *a, struct cache_file *f, enum observe_miss *ret_why)
+{
+    return a->look ? info_look(a->c, f, a->now, ret_why) : info_valid(a->c, f, a->now, ret_why);
+}
+
+static struct term believed_negative(struct asked *a)
+{
+    return a->look ? negative_look(a->c, a->dir, a->name, a->len, a->now)
+                   : negative_valid(a->c, a->dir, a->name, a->len, a->now);
 }
 
 static void answer_missing(struct cache_plan *ret, int code, uint64_t until)
@@ -57,9 +86,8 @@ static void answer_found(struct cache_plan *ret, struct cache_file *f, const str
                                .spelling_len = spelling_len};
 }
 
-/* Which entry of a listing the name means; -1: none; -2: the listing cannot tell. */
-static int64_t listed_as(const struct cache *c, const struct cache_listing *l, const char *name,
-                         size_t len)
+int64_t listed_as(const struct cache *c, const struct cache_listing *l, const char *name,
+                  size_t len)
 {
     size_t folded, one = 0;
     int64_t exact = listing_find(l, name, len, &folded, &one);
@@ -117,10 +145,10 @@ static bool answer_listed(struct asked *a, struct cache_listing *l, int64_t i,
         return false;
     }
     enum observe_miss why;
-    bool held = info_valid(c, f, a->now, &why);
+    bool held = believed_info(a, f, &why);
     bool listed =
         cache_file_same(f, &e->attr) && listed_attr_valid(c, a->dir, l, (size_t)i, f, a->now);
-    if (listed && (!held || lease_covers(c, f, f->info.asked)))
+    if (!a->look && listed && (!held || lease_covers(c, f, f->info.asked)))
         file_hear_listed(c, f, &e->attr, s);
     if (!held && !listed) {
         *ret_why = why_not_listed(c, f, l, (size_t)i);
@@ -139,7 +167,7 @@ static bool answer_listed(struct asked *a, struct cache_listing *l, int64_t i,
 static bool ask_directory(struct asked *a)
 {
     enum observe_miss why;
-    struct cache_listing *l = listing_valid(a->c, a->dir, a->now, &why);
+    struct cache_listing *l = believed_listing(a, &why);
     if (l) {
         struct term t = listing_term(a->c, a->dir, a->now);
         int64_t i = listed_as(a->c, l, a->name, a->len);
@@ -151,8 +179,7 @@ static bool ask_directory(struct asked *a)
         else if (i == -1)
             answer_missing(a->ret, -ENOENT, t.until);
         if (!doubted && (i == -1 || (i >= 0 && answer_listed(a, l, i, &why, &t.trust)))) {
-            a->dir->dir->ring.used = true;
-            hit(a, OBSERVE_DIR, t.trust);
+            hit(a, OBSERVE_DIR, t.trust, &a->dir->dir->ring);
             return true;
         }
     }
@@ -162,10 +189,10 @@ static bool ask_directory(struct asked *a)
 
 static bool ask_not_found(struct asked *a)
 {
-    struct term t = negative_valid(a->c, a->dir, a->name, a->len, a->now);
+    struct term t = believed_negative(a);
     if (t.until) {
         answer_missing(a->ret, -ENOENT, t.until);
-        hit(a, OBSERVE_NOTFOUND, t.trust);
+        hit(a, OBSERVE_NOTFOUND, t.trust, NULL); /* marked already */
         return true;
     }
     miss(a, OBSERVE_NOTFOUND, t.why);
@@ -180,14 +207,13 @@ static bool ask_info(struct asked *a)
     if (n && n->confirmed) {
         struct cache_file *f = n->file;
         struct term t = {0};
-        if (info_valid(c, f, a->now, &why)) {
+        if (believed_info(a, f, &why)) {
             t = term_of_both(info_term(c, f, a->now), existence_term(c, n, a->now));
             why = t.why;
         }
         if (t.until) {
             answer_found(a->ret, f, &f->attr, t.until, n->spelling, n->len);
-            f->ring.used = true;
-            hit(a, OBSERVE_INFO, t.trust);
+            hit(a, OBSERVE_INFO, t.trust, &f->ring);
             return true;
         }
     }
@@ -206,21 +232,27 @@ static bool parent_is_listed(struct cache *c, const struct cache_file *dir, uint
     return parent->listing && listing_term(c, parent->file, now).until;
 }
 
+static bool is_too_large(const struct cache *c, const struct cache_dir *d, uint64_t now)
+{
+    return d->too_large && still_valid(c, OBSERVE_DIR, d->too_large_sent, now);
+}
+
 static enum cache_step on_evidence(struct asked *a)
 {
     struct cache *c = a->c;
-    struct cache_dir *d = file_dir(c, a->dir);
-    if (!d || !c->enabled[OBSERVE_DIR] || d->too_large ||
+    struct cache_dir fresh = {0}, *d = a->look ? a->dir->dir : file_dir(c, a->dir);
+    if (a->look && !d)
+        d = &fresh;
+    if (!d || !c->enabled[OBSERVE_DIR] || is_too_large(c, d, a->now) ||
         (a->now >= d->rest_from && a->now - d->rest_from < d->rest))
         return CACHE_STAT;
-    if (!still_valid(c, OBSERVE_DIR, d->last_probe, a->now))
-        d->probes = 0;
-    d->probes++;
-    d->last_probe = a->now;
-    unsigned threshold = d->large                                           ? LARGE_THRESHOLD
-                         : d->listed || parent_is_listed(c, a->dir, a->now) ? 1
-                                                                            : 2;
-    if (d->probes < threshold)
+    unsigned probes = still_valid(c, OBSERVE_DIR, d->last_probe, a->now) ? d->probes + 1 : 1;
+    if (!a->look) {
+        d->probes = probes;
+        d->last_probe = a->now;
+    }
+    bool soon = d->listed || a->below_listed || parent_is_listed(c, a->dir, a->now);
+    if (probes < (d->large ? LARGE_THRESHOLD : soon ? 1 : 2))
         return CACHE_STAT;
     a->ret->guess = !d->large;
     return CACHE_LIST;
@@ -243,7 +275,9 @@ static enum cache_step on_miss(struct asked *a)
         return CACHE_STAT;
     switch (c->settings.on_miss) {
     case ON_MISS_LIST:
-        return !c->enabled[OBSERVE_DIR] ? search : d && d->too_large ? CACHE_STAT : CACHE_LIST;
+        return !c->enabled[OBSERVE_DIR]          ? search
+               : d && is_too_large(c, d, a->now) ? CACHE_STAT
+                                                 : CACHE_LIST;
     case ON_MISS_SEARCH:
         return search;
     case ON_MISS_EVIDENCE:
@@ -269,7 +303,7 @@ static bool verify_helps(struct asked *a)
     const char *spelling;
     const struct file_attr *attr = &listing_at(d->listing, (size_t)i, &spelling)->attr;
     struct cache_file *f = listed_file(c, a->dir, d->listing, (size_t)i);
-    return f && (info_valid(c, f, a->now, &why) ||
+    return f && (believed_info(a, f, &why) ||
                  (cache_file_same(f, attr) &&
                   listed_attr_valid(c, a->dir, d->listing, (size_t)i, f, a->now)));
 }
@@ -285,10 +319,11 @@ static void plan_open(struct cache *c, struct cache_plan *ret, bool answered)
         cache_file_unref(c, f);
 }
 
-void cache_plan_lookup(struct cache *c, struct cache_file *dir, const char *name, size_t len,
-                       enum cache_intent intent, uint64_t now, struct cache_plan *ret)
+static void plan_lookup(struct asked *a, enum cache_intent intent)
 {
-    struct asked a = {.c = c, .dir = dir, .name = name, .len = len, .now = now, .ret = ret};
+    struct cache *c = a->c;
+    struct cache_file *dir = a->dir;
+    struct cache_plan *ret = a->ret;
     *ret = (struct cache_plan){0};
     if (!dir->is_dir) {
         answer_missing(ret, -ENOTDIR, 0);
@@ -296,13 +331,39 @@ void cache_plan_lookup(struct cache *c, struct cache_file *dir, const char *name
     }
     dir->refs++; /* expiry may drop the last thing that holds it */
     bool answered =
-        ask_directory(&a) || ask_not_found(&a) || (c->settings.info_answers_lookup && ask_info(&a));
+        ask_directory(a) || ask_not_found(a) || (c->settings.info_answers_lookup && ask_info(a));
     if (intent == CACHE_OPEN_IT)
         plan_open(c, ret, answered);
     else if (!answered)
-        ret->step = verify_helps(&a) ? CACHE_VERIFY : on_miss(&a);
+        ret->step = verify_helps(a) ? CACHE_VERIFY : on_miss(a);
     dir->refs--;
     file_settle(c, dir);
+}
+
+void cache_plan_lookup(struct cache *c, struct cache_file *dir, const char *name, size_t len,
+                       enum cache_intent intent, uint64_t now, struct cache_plan *ret)
+{
+    struct asked a = {.c = c, .dir = dir, .name = name, .len = len, .now = now, .ret = ret};
+    plan_lookup(&a, intent);
+}
+
+void plan_look(struct cache *c, struct cache_file *dir, const char *name, size_t len,
+               bool below_listed, uint64_t now, struct cache_plan *ret,
+               enum observe_cache *ret_which)
+{
+    struct cache_file nobody = {.is_dir = true, .refs = 1};
+    list_init(&nobody.names);
+    list_init(&nobody.idle);
+    struct asked a = {.c = c,
+                      .dir = dir ? dir : &nobody,
+                      .name = name,
+                      .len = len,
+                      .now = now,
+                      .ret = ret,
+                      .look = true,
+                      .below_listed = below_listed};
+    plan_lookup(&a, CACHE_LOOK_UP);
+    *ret_which = a.hit;
 }
 
 void cache_answer_from(struct cache *c, struct cache_file *dir, struct cache_listing *l,
@@ -384,11 +445,33 @@ void cache_plan_attr(struct cache *c, struct cache_file *f, uint64_t now, struct
         answer_found(ret, f, &f->attr, t.until, NULL, 0);
         observe_hit(c->observe, OBSERVE_INFO, t.trust, event_file(c, f, &p));
     } else {
+        const struct cache_name *n = name_leading_to(f);
+        const struct cache_file *dir = n ? n->dir : c->root;
+        const char *name = n ? n->spelling : "";
         observe_miss(c->observe, OBSERVE_INFO, info_why, event_file(c, f, &p));
         observe_miss(c->observe, OBSERVE_DIR, listed_why, event_file(c, f, &p));
+        if (n || f == c->root) {
+            miss_remember(c, dir, name, n ? n->len : 0, OBSERVE_INFO, info_why, now);
+            miss_remember(c, dir, name, n ? n->len : 0, OBSERVE_DIR, listed_why, now);
+        }
     }
     f->refs--;
     file_settle(c, f);
+}
+
+bool attr_look(const struct cache *c, const struct cache_file *f, uint64_t now)
+{
+    enum observe_miss why;
+    const struct cache_name *n = name_leading_to(f);
+    const struct cache_listing *l = n ? listing_look(c, n->dir, now, &why) : NULL;
+    if (info_look(c, f, now, &why))
+        return true;
+    size_t folded, one;
+    const char *spelling;
+    int64_t i = l ? listing_find(l, n->spelling, n->len, &folded, &one) : -1;
+    return i >= 0 && !is_doubted(c, n->dir, n->spelling, n->len, true) &&
+           cache_file_same(f, &listing_at(l, (size_t)i, &spelling)->attr) &&
+           listed_attr_valid(c, n->dir, l, (size_t)i, f, now);
 }
 
 struct cache_listing *cache_plan_listing(struct cache *c, struct cache_file *dir, uint64_t now)
@@ -402,6 +485,7 @@ struct cache_listing *cache_plan_listing(struct cache *c, struct cache_file *dir
     }
     if (!l) {
         observe_miss(c->observe, OBSERVE_DIR, why, event_file(c, dir, &p));
+        miss_remember(c, dir, MISSED_INSIDE, 1, OBSERVE_DIR, why, now);
         return NULL;
     }
     dir->dir->ring.used = true;
@@ -428,26 +512,23 @@ static int walk_down(struct asked *a, struct cache_file **ret)
         const struct listing_entry *e = listing_at(l, (size_t)i, &spelling);
         len = e->len;
         if (!file_attr_is_dir(&e->attr)) {
-            a->dir->dir->ring.used = true;
-            hit(a, OBSERVE_DIR, listing_term(c, a->dir, a->now).trust);
+            hit(a, OBSERVE_DIR, listing_term(c, a->dir, a->now).trust, &a->dir->dir->ring);
             return -ENOTDIR;
         }
         listed_file(c, a->dir, l, (size_t)i);
     }
     if (i == -1) {
-        a->dir->dir->ring.used = true;
-        hit(a, OBSERVE_DIR, listing_term(c, a->dir, a->now).trust);
+        hit(a, OBSERVE_DIR, listing_term(c, a->dir, a->now).trust, &a->dir->dir->ring);
         return -ENOENT;
     }
     if (i == -2 && (t = negative_valid(c, a->dir, a->name, a->len, a->now)).until) {
-        hit(a, OBSERVE_NOTFOUND, t.trust);
+        hit(a, OBSERVE_NOTFOUND, t.trust, NULL);
         return -ENOENT;
     }
     struct cache_name *n = name_find(c, a->dir, spelling, len);
     if (n && !n->file->is_dir && n->confirmed && (t = existence_term(c, n, a->now)).until &&
         info_valid(c, n->file, a->now, &why)) {
-        n->file->ring.used = true;
-        hit(a, OBSERVE_INFO, term_of_both(t, info_term(c, n->file, a->now)).trust);
+        hit(a, OBSERVE_INFO, term_of_both(t, info_term(c, n->file, a->now)).trust, &n->file->ring);
         return -ENOTDIR;
     }
     n = name_bind_unknown_dir(c, a->dir, spelling, len);

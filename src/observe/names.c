@@ -32,7 +32,7 @@ const char *observe_miss_name(enum observe_miss m)
         [MISS_ABSENT] = "absent",     [MISS_EXPIRED] = "expired", [MISS_BROKEN] = "broken",
         [MISS_CHANGED] = "changed",   [MISS_EVICTED] = "evicted", [MISS_TOO_LARGE] = "too-large",
         [MISS_PARTIAL] = "partial",   [MISS_CASE] = "case",       [MISS_INTENT] = "intent",
-        [MISS_DISABLED] = "disabled",
+        [MISS_DISABLED] = "disabled", [MISS_DROPPED] = "dropped",
     };
     return names[m];
 }

@@ -33,6 +33,7 @@ enum observe_miss {
     MISS_CASE,      /* the spelling may be folded otherwise by the server */
     MISS_INTENT,    /* the caller's intent (create, rename target) forbids this answer */
     MISS_DISABLED,  /* the cache is switched off (counted, but no event) */
+    MISS_DROPPED,   /* somebody had it forgotten (larder drop) */
     OBSERVE_MISSES
 };
 /* Why an answer was believed: nobody promised anything, or a lease or the watch did. */

@@ -166,18 +166,44 @@ static uint64_t weigh(struct cache_listing *l, int name, struct cache_ticket t)
 
 /* ---- the calls ---- */
 
+/* What is shown to people is what comes next, and to show it changes nothing: the oracle knows of
+ * no such call. */
+static void explain(int dir, int name, struct cache_explained *ret)
+{
+    cache_explain(m.c, real_of(dir), spellings[name].text, length(name), false, m.now, ret);
+    if (ret->file)
+        cache_file_unref(m.c, ret->file);
+}
+
+static void same_as_explained(const struct cache_explained *e, const struct cache_plan *plan)
+{
+    if (e->step != plan->step)
+        differ("explained as step %d, but it is %d", e->step, plan->step);
+    if (e->step == CACHE_ANSWER &&
+        (e->result != plan->result || (plan->file && e->file != plan->file)))
+        differ("explained with result %d, but it is %d", e->result, plan->result);
+    if (e->step == CACHE_LIST && e->guess != plan->guess)
+        differ("explained as another way to list");
+}
+
 static void call_lookup(void)
 {
     int dir = some_file(), name = some_name();
     enum cache_intent intent = one_in(5) ? CACHE_OPEN_IT : CACHE_LOOK_UP;
     struct cache_plan real;
+    struct cache_explained explained;
     struct oracle_plan expected;
+    bool look = intent == CACHE_LOOK_UP && one_in(2);
+    if (look)
+        explain(dir, name, &explained);
     cache_plan_lookup(m.c, real_of(dir), spellings[name].text, length(name), intent, m.now, &real);
     oracle_lookup(&oracle, dir, name, intent, m.now, &expected);
     trace("look up %s in %d (%s): step %d, result %d, file %d", spellings[name].text, dir,
           intent == CACHE_OPEN_IT ? "open" : "look up", expected.step, expected.result,
           expected.file);
     same_plan(&real, &expected);
+    if (look)
+        same_as_explained(&explained, &real);
     m.steps[real.step]++;
     if (real.file)
         keep(expected.file, real.file);

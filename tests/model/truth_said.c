@@ -84,11 +84,36 @@ static void must_have_had(const struct cache_file *f, const struct file_attr *at
                who, node, attr->size, server.node[node].version, floor);
 }
 
+/* What is shown to people is what comes next. */
+static struct cache_explained explained(struct cache_file *dir, const char *name)
+{
+    struct cache_explained e;
+    cache_explain(m.c, dir, name, strlen(name), false, m.now, &e);
+    if (e.file)
+        cache_file_unref(m.c, e.file);
+    return e;
+}
+
 int look_up(struct held dir, int name, int *ret_node)
 {
     struct cache_plan plan;
+    struct cache_explained e = explained(dir.f, text(name));
     cache_plan_lookup(m.c, dir.f, text(name), strlen(text(name)), CACHE_LOOK_UP, m.now, &plan);
     m.steps[plan.step]++;
+    if (e.step != plan.step || (plan.step == CACHE_ANSWER && e.result != plan.result))
+        differ("explained as step %d, result %d, but it is %d, %d", e.step, e.result, plan.step,
+               plan.result);
+    if (plan.step == CACHE_ANSWER && plan.result == 0) {
+        struct cache_plan attr;
+        cache_plan_attr(m.c, plan.file, m.now, &attr);
+        /* of several names another one may be asked, and know less by now */
+        bool one_name = plan.file->names.next == plan.file->names.prev;
+        if (e.file != plan.file || (one_name && e.attr_step != attr.step))
+            differ("explained as asking for attributes by %d, but it is %d", e.attr_step,
+                   attr.step);
+        if (attr.file)
+            cache_file_unref(m.c, attr.file);
+    }
     if (plan.step != CACHE_ANSWER)
         return -1;
     bool sure = !dir_is_moving(dir);
