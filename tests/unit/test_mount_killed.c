@@ -7,6 +7,7 @@
 #include <fcntl.h>
 #include <signal.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <sys/wait.h>
 
 #define SILENT_MS 3000
@@ -58,6 +59,17 @@ static void is_killed(pid_t pid)
     assert_true(WIFSIGNALED(status));
 }
 
+/* An interrupt that comes too late for its call is kept by libfuse until the next calls, and leaked
+ * where there are none. */
+static void finish_interrupted(struct mounted *m)
+{
+    struct statvfs fs;
+    fake_share_slow(m->share, 0);
+    for (int i = 0; i < 4; i++)
+        assert_int_equal(statvfs(m->dir, &fs), 0);
+    finish(m);
+}
+
 static void a_killed_caller_is_let_go_at_once(void **state)
 {
     struct mounted *m = begin(0);
@@ -68,7 +80,7 @@ static void a_killed_caller_is_let_go_at_once(void **state)
     fake_share_slow(m->share, 0);
     struct stat st;
     assert_int_equal(stat(in(m, "hello"), &st), 0); /* the mount goes on */
-    finish(m);                                      /* and nothing is left held */
+    finish_interrupted(m);                          /* and nothing is left held */
 }
 
 static void a_signal_that_does_not_kill_fails_no_call(void **state)
@@ -80,7 +92,7 @@ static void a_signal_that_does_not_kill_fails_no_call(void **state)
     assert_true(ends(pid, SILENT_MS, &status));
     assert_true(WIFEXITED(status));
     assert_int_equal(WEXITSTATUS(status), 0);
-    finish(m);
+    finish_interrupted(m);
 }
 
 /* The kernel tells of the first signal only. */
@@ -91,7 +103,7 @@ static void a_caller_is_killed_also_after_another_signal(void **state)
     pid_t pid = start_look_up(m, 100 * 1000);
     usleep(300 * 1000);
     is_killed(pid);
-    finish(m);
+    finish_interrupted(m);
 }
 
 /* Else the dead would overwrite what was written after their death. */
@@ -112,7 +124,7 @@ static void a_change_waits_for_one_whose_caller_was_killed(void **state)
     assert_string_equal(content, "Jello, world\n");
     free(content);
     close(fd);
-    finish(m);
+    finish_interrupted(m);
 }
 
 int main(void)
