@@ -20,11 +20,13 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mount.h>
 #include <sys/pidfd.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#define CONNECTIONS  "/sys/fs/fuse/connections"
 #define DEATH_SIGNAL SIGUSR1 /* nobody sends it to all processes of a name, as with SIGTERM */
 
 struct watchdog {
@@ -70,11 +72,21 @@ static void *hold(void *user)
     return NULL;
 }
 
-struct watchdog *watchdog_start(unsigned minor)
+/* systemd mounts fusectl; where there is none, root does as it would. */
+static int open_abort_file(unsigned minor)
 {
     char path[64];
-    snprintf(path, sizeof(path), "/sys/fs/fuse/connections/%u/abort", minor);
-    int abort_file = open(path, O_WRONLY | O_CLOEXEC);
+    snprintf(path, sizeof(path), CONNECTIONS "/%u/abort", minor);
+    int file = open(path, O_WRONLY | O_CLOEXEC);
+    if (file < 0 && errno == ENOENT && geteuid() == 0 &&
+        mount("fusectl", CONNECTIONS, "fusectl", MS_NOSUID | MS_NODEV | MS_NOEXEC, NULL) == 0)
+        file = open(path, O_WRONLY | O_CLOEXEC);
+    return file;
+}
+
+struct watchdog *watchdog_start(unsigned minor)
+{
+    int abort_file = open_abort_file(minor);
     if (abort_file < 0)
         return NULL;
 

@@ -11,7 +11,7 @@
 struct watchdog;
 
 /* For the connection with this minor device number. NULL where there can be none: the fusectl file
- * system is not mounted. */
+ * system is not mounted, nor can it be (root mounts it). */
 struct watchdog *watchdog_start(unsigned minor);
 /* Ends the process, without an abort. Returns NULL; NULL is allowed. */
 struct watchdog *watchdog_free(struct watchdog *w);
