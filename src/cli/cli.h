@@ -19,6 +19,8 @@ int cmd_cat(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
 int cmd_cp(int argc, char **argv);
 int cmd_df(int argc, char **argv);
+int cmd_drop(int argc, char **argv);
+int cmd_explain(int argc, char **argv);
 int cmd_get(int argc, char **argv);
 int cmd_ls(int argc, char **argv);
 int cmd_mkdir(int argc, char **argv);

@@ -29,6 +29,8 @@ static const struct subcommand {
     {"rm", cmd_rm, "remove files and trees from a share"},
     {"df", cmd_df, "show how much room a share has"},
     {"stats", cmd_stats, "show counters and caches of a live mount"},
+    {"explain", cmd_explain, "show what a live mount believes of a path, and why"},
+    {"drop", cmd_drop, "have a live mount forget what it believes of a path"},
     {"compare", cmd_compare, "run one command under several client behaviours and compare"},
     {"analyze", cmd_analyze, "say what a packet capture shows of a client's caches"},
 };

@@ -39,6 +39,18 @@ static void field(const char *name, const char *value)
     report_field(stdout, REPORT_TEXT, name, value);
 }
 
+/* What the server tells of, and what was found about directories that nothing was told of. */
+static void print_watch(const json_t *watch)
+{
+    const json_t *verified = json_object_get(watch, "verified");
+    char line[256], notices[REPORT_NUMBER], same[REPORT_NUMBER], changed[REPORT_NUMBER];
+    snprintf(line, sizeof(line), "%s, %s notices; verified: unchanged %s, changed %s",
+             text(watch, "state"), report_count(notices, number(watch, "notices")),
+             report_count(same, number(verified, "unchanged")),
+             report_count(changed, number(verified, "changed")));
+    field("watch", line);
+}
+
 static void print_head(const json_t *all)
 {
     const json_t *connection = json_object_get(all, "connection");
@@ -59,6 +71,7 @@ static void print_head(const json_t *all)
              report_count(m, number(all, "metadata_requests")));
     field("messages", line);
     field("round trips", report_count(n, number(all, "round_trips")));
+    print_watch(json_object_get(all, "watch"));
 }
 
 static void latency_cell(struct report_table *t, const json_t *latency, const char *quantile)
@@ -121,6 +134,8 @@ static void print_caches(const json_t *all)
     report_column(t, REPORT_LEFT, "cache");
     report_column(t, REPORT_RIGHT, "entries");
     report_column(t, REPORT_RIGHT, "hits");
+    report_column(t, REPORT_RIGHT, "by lease");
+    report_column(t, REPORT_RIGHT, "by watch");
     report_column(t, REPORT_RIGHT, "misses");
     report_column(t, REPORT_RIGHT, "hit rate");
     report_column(t, REPORT_RIGHT, "evicted");
@@ -133,6 +148,7 @@ static void print_caches(const json_t *all)
     json_object_foreach(json_object_get(all, "cache"), name, counts)
     {
         const json_t *state = json_object_get(json_object_get(all, "caches"), name);
+        const json_t *trust = json_object_get(counts, "hit_by_trust");
         uint64_t hits = number(counts, "hit");
         uint64_t misses = miss_reasons(json_object_get(counts, "miss"), reasons, sizeof(reasons));
         report_row(t);
@@ -140,6 +156,8 @@ static void print_caches(const json_t *all)
                     json_is_true(json_object_get(state, "enabled")) ? "" : " (off)");
         report_cell(t, "%s", report_count(n, number(state, "entries")));
         report_cell(t, "%s", report_count(n, hits));
+        report_cell(t, "%s", report_count(n, number(trust, "lease")));
+        report_cell(t, "%s", report_count(n, number(trust, "watch")));
         report_cell(t, "%s", report_count(n, misses));
         if (hits + misses)
             report_cell(t, "%.1f %%", 100.0 * (double)hits / (double)(hits + misses));
@@ -205,7 +223,7 @@ int cmd_stats(int argc, char **argv)
 
     struct error err;
     json_t *all;
-    if (control_query(argv[optind], "stats", &all, &err) < 0)
+    if (control_query(argv[optind], "stats", NULL, &all, &err) < 0)
         return cli_fail("stats", "%s", err.text);
     if (json) {
         json_dumpf(all, stdout, JSON_INDENT(1));

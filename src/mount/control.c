@@ -30,14 +30,13 @@
 
 #define CLIENTS_MAX 8
 #define CLIENT_S    5
-#define REQUEST_MAX 256
 #define STOP_MS     10  /* between two calls of `stop` */
 #define WATCH_MS    100 /* and of `watch` */
 
 struct client {
     int fd; /* -1: free */
     uint64_t deadline;
-    char request[REQUEST_MAX];
+    char request[CONTROL_LINE_MAX];
     size_t request_len;
     char *reply; /* NULL until the request is complete */
     size_t reply_len, sent;
@@ -87,11 +86,46 @@ static void client_accept(struct control *c)
     close(fd);
 }
 
+static int hex_digit(char c)
+{
+    return c >= '0' && c <= '9' ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
+}
+
+/* Decodes %XX in place; false: that is no argument. */
+static bool decode(char *s)
+{
+    char *out = s;
+    for (; *s; s++) {
+        if (*s != '%') {
+            *out++ = *s;
+            continue;
+        }
+        int high = hex_digit(s[1]), low = high < 0 ? -1 : hex_digit(s[2]);
+        if (low < 0 || (high == 0 && low == 0))
+            return false;
+        *out++ = (char)(high << 4 | low);
+        s += 2;
+    }
+    *out = '\0';
+    return true;
+}
+
+static json_t *answer_line(struct control *c, char *line)
+{
+    char *argument = strchr(line, ' ');
+    if (argument)
+        *argument++ = '\0';
+    else
+        argument = line + strlen(line);
+    if (!decode(argument))
+        return json_pack("{s:s}", "error", "malformed argument");
+    json_t *reply = c->calls.answer(c->calls.user, line, argument);
+    return reply ? reply : json_pack("{s:s}", "error", "unknown request");
+}
+
 static bool client_answer(struct control *c, struct client *client)
 {
-    json_t *reply = c->calls.answer(c->calls.user, client->request);
-    if (!reply)
-        reply = json_pack("{s:s}", "error", "unknown request");
+    json_t *reply = answer_line(c, client->request);
     client->reply = reply ? json_dumps(reply, JSON_COMPACT) : NULL;
     json_decref(reply);
     if (!client->reply)

@@ -98,12 +98,8 @@ static bool parse_line(char *line, struct place *ret)
            snprintf(ret->type, sizeof(ret->type), "%s", type) < (int)sizeof(ret->type);
 }
 
-int place_find(const char *path, struct place *ret)
+int place_find_exact(const char *canonical, struct place *ret)
 {
-    char canonical[PATH_MAX];
-    int rc = place_canonical(path, canonical);
-    if (rc < 0)
-        return rc;
     FILE *table = fopen("/proc/self/mountinfo", "re");
     if (!table)
         return -errno;
@@ -111,7 +107,7 @@ int place_find(const char *path, struct place *ret)
     char *line = NULL;
     size_t cap = 0;
     struct place at;
-    rc = -ENOENT;
+    int rc = -ENOENT;
     while (getline(&line, &cap, table) > 0) {
         if (parse_line(line, &at) && strcmp(at.path, canonical) == 0) {
             *ret = at;
@@ -123,6 +119,13 @@ int place_find(const char *path, struct place *ret)
     free(line);
     fclose(table);
     return rc;
+}
+
+int place_find(const char *path, struct place *ret)
+{
+    char canonical[PATH_MAX];
+    int rc = place_canonical(path, canonical);
+    return rc < 0 ? rc : place_find_exact(canonical, ret);
 }
 
 int place_find_larder(const char *path, struct place *ret, struct error *err)

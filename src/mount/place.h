@@ -27,7 +27,17 @@ int place_canonical(const char *path, char ret[static PATH_MAX]);
 /* The topmost mount at exactly this path; -ENOENT: nothing is mounted there. */
 int place_find(const char *path, struct place *ret);
 
+/* The same for a canonical path, by the text. */
+int place_find_exact(const char *canonical, struct place *ret);
+
 /* place_find for people: the error says that it is no larder mount. Other kinds give -EINVAL. */
 int place_find_larder(const char *path, struct place *ret, struct error *err);
+
+/* The larder mount that `path` is on, and *ret_rest, its path beneath that ("" for the mount
+ * itself, else without a slash in front, doubled or behind). Nothing on the mount is looked at, so
+ * it may hang, and asks its server nothing: `..` there goes up by the text, and symbolic links are
+ * not followed. -EINVAL: on no mount of larder. */
+int place_on_larder(const char *path, struct place *ret, char ret_rest[static PATH_MAX],
+                    struct error *err);
 
 #endif

@@ -94,13 +94,34 @@ static int wait_for(int fd, short events, uint64_t deadline)
     }
 }
 
-static int send_line(int fd, const char *request, uint64_t deadline)
+/* The line of a request (control.h). -ENAMETOOLONG. */
+static int make_line(const char *request, const char *argument, char line[static CONTROL_LINE_MAX])
 {
-    char line[256];
-    int len = snprintf(line, sizeof(line), "%s\n", request);
-    if (len >= (int)sizeof(line))
-        return -EINVAL;
-    int rc = wait_for(fd, POLLOUT, deadline);
+    static const char digits[] = "0123456789ABCDEF";
+    int at = snprintf(line, CONTROL_LINE_MAX, "%s%s", request, argument ? " " : "");
+    for (const char *p = argument ? argument : ""; *p; p++) {
+        unsigned char c = (unsigned char)*p;
+        if (at > CONTROL_LINE_MAX - 5)
+            return -ENAMETOOLONG;
+        if ((c | 0x20) >= 'a' && (c | 0x20) <= 'z') {
+            line[at++] = *p;
+        } else if (strchr("0123456789-._/", c)) {
+            line[at++] = *p;
+        } else {
+            line[at++] = '%';
+            line[at++] = digits[c >> 4];
+            line[at++] = digits[c & 15];
+        }
+    }
+    line[at++] = '\n';
+    return at;
+}
+
+static int send_line(int fd, const char *request, const char *argument, uint64_t deadline)
+{
+    char line[CONTROL_LINE_MAX];
+    int len = make_line(request, argument, line);
+    int rc = len < 0 ? len : wait_for(fd, POLLOUT, deadline);
     if (rc < 0)
         return rc;
     /* A fresh socket's buffer holds more than a line. */
@@ -140,7 +161,8 @@ static int receive_all(int fd, uint64_t deadline, char **ret, size_t *ret_len)
     }
 }
 
-int control_query(const char *mountpoint, const char *request, json_t **ret, struct error *err)
+int control_query(const char *mountpoint, const char *request, const char *argument, json_t **ret,
+                  struct error *err)
 {
     struct place at;
     int rc = place_find_larder(mountpoint, &at, err);
@@ -154,7 +176,7 @@ int control_query(const char *mountpoint, const char *request, json_t **ret, str
 
     char *text = NULL;
     size_t len = 0;
-    rc = send_line(fd, request, deadline);
+    rc = send_line(fd, request, argument, deadline);
     if (rc == 0)
         rc = receive_all(fd, deadline, &text, &len);
     close(fd);

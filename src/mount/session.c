@@ -189,12 +189,8 @@ static int session_mount(struct mount *m, const struct mount_options *o, struct 
 
 /* ---- what the control thread does for the mount ---- */
 
-static json_t *answer(void *user, const char *request)
+static json_t *stats(struct mount *m)
 {
-    struct mount *m = user;
-    if (strcmp(request, "stats") != 0)
-        return NULL;
-
     json_t *upcalls = json_object();
     for (int u = 0; u < UPCALLS; u++)
         json_object_set_new(upcalls, upcall_name((enum upcall)u),
@@ -205,6 +201,36 @@ static json_t *answer(void *user, const char *request)
     json_t *all = share_stats(m->share);
     json_object_set_new(all, "mount", mount);
     return all;
+}
+
+/* The text may quote bytes that are none of JSON's. */
+static json_t *refusal(const struct error *err)
+{
+    json_t *o = json_pack("{s:s}", "error", err->text);
+    return o ? o : json_pack("{s:s}", "error", strerror(-err->code));
+}
+
+/* What the kernel keeps it does not show: but not how long it may. */
+static json_t *about_path(struct mount *m, const char *path,
+                          int (*call)(struct share *, const char *, json_t **, struct error *))
+{
+    json_t *all;
+    struct error err;
+    if (call(m->share, path, &all, &err) < 0)
+        return refusal(&err);
+    json_object_set_new(all, "kernel_keeps_s",
+                        json_real(m->kernel_cache ? (double)m->keep_ns / 1e9 : 0));
+    return all;
+}
+
+static json_t *answer(void *user, const char *request, const char *argument)
+{
+    struct mount *m = user;
+    if (strcmp(request, "explain") == 0)
+        return about_path(m, argument, share_explain);
+    if (strcmp(request, "drop") == 0)
+        return about_path(m, argument, share_drop);
+    return strcmp(request, "stats") == 0 ? stats(m) : NULL;
 }
 
 static void warn(void *user, const char *text)

@@ -29,7 +29,8 @@ void report_cell(struct report_table *t, const char *format, ...)
 /* 0, -ENOMEM, or -EIO where `out` took not all of it. */
 int report_print(const struct report_table *t, FILE *out, enum report_format format);
 
-/* One line of what stands above a table: a name and what it is. */
+/* One line of what stands above a table: a name and what it is. Control characters in the text are
+ * `?`. */
 void report_field(FILE *out, enum report_format format, const char *name, const char *text);
 
 /* Text as HTML: nothing in it is markup, not even within an attribute's quotes. Control characters

@@ -42,10 +42,15 @@ struct report_table *report_table_free(struct report_table *t)
     return NULL;
 }
 
+static bool is_control(char c)
+{
+    return (unsigned char)c < 0x20 || c == 0x7f;
+}
+
 static char *without_controls(char *text)
 {
     for (char *p = text; p && *p; p++)
-        if ((unsigned char)*p < 0x20 || *p == 0x7f)
+        if (is_control(*p))
             *p = '?';
     return text;
 }
@@ -277,12 +282,18 @@ int report_print(const struct report_table *t, FILE *out, enum report_format for
     return ferror(out) ? -EIO : 0;
 }
 
+static void put_visible(FILE *out, const char *text)
+{
+    for (; *text; text++)
+        fputc(is_control(*text) ? '?' : *text, out);
+}
+
 void report_field(FILE *out, enum report_format format, const char *name, const char *text)
 {
-    if (format == REPORT_TEXT) {
-        fprintf(out, "%-12s %s\n", name, text);
-    } else if (format == REPORT_MARKDOWN) {
-        fprintf(out, "- %s: %s\n", name, text);
+    if (format != REPORT_HTML) {
+        fprintf(out, format == REPORT_TEXT ? "%-12s " : "- %s: ", name);
+        put_visible(out, text);
+        fputc('\n', out);
     } else {
         fputs("<p class=\"field\"><b>", out);
         report_html(out, name);

@@ -18,8 +18,7 @@
 
 #define FIRST_READ_MAX (128 * 1024) /* as far as the kernel reads ahead by itself */
 
-/* How much to ask for with the open; 0: nothing. */
-static size_t first_read_size(const struct share *s, unsigned how, const uint64_t *size)
+size_t share_first_read(const struct share *s, unsigned how, const uint64_t *size)
 {
     if (how != (SHARE_READ | SHARE_WANT_DATA) || s->style != CLIENT_COMPOUND ||
         s->options.settings.file_info_cache_lifetime == 0)
@@ -119,7 +118,7 @@ static int open_path(struct share *s, const char *path, unsigned how, const stru
                      struct share_file **ret, struct file_attr *ret_attr, struct error *err)
 {
     struct share_file *f;
-    size_t want = first_read_size(s, how, heard ? &heard->size : NULL);
+    size_t want = share_first_read(s, how, heard ? &heard->size : NULL);
     int r = file_new(s, how, want, &f, err);
     if (r < 0)
         return r;

@@ -2,7 +2,7 @@
  * Inside of share/: share.c (life of a share), flight.c (single flight), lookup.c (names and
  * attributes), listing.c (directories), opens.c (the table of what is open), file.c (opening and
  * closing), data.c (what opens are for), change.c (names and attributes changed), link.c (symbolic
- * links), stats.c (what is shown to people).
+ * links), stats.c and explain.c (what is shown to people).
  */
 #ifndef LARDER_SHARE_INTERNAL_H
 #define LARDER_SHARE_INTERNAL_H
@@ -107,6 +107,10 @@ void share_entry_of(const struct cache_file *f, const struct file_attr *attr, ui
 int share_commit_made(struct share *s, struct cache_file *dir, const char *name,
                       const struct file_attr *attr, struct cache_file *linked,
                       struct cache_ticket ticket, struct share_entry *ret, struct error *err);
+
+/* How much of a file to ask for with an open of this kind; 0: nothing. `size`: as last heard, or
+ * NULL. */
+size_t share_first_read(const struct share *s, unsigned how, const uint64_t *size);
 
 /* Whether a name is one of those that removed files have while they are open. */
 bool share_is_hidden(const char *name, size_t len);

@@ -230,6 +230,18 @@ void share_listen(struct share *s, const struct share_listener *listener);
  * "caches": {dir: {enabled, entries}, ..., bytes}, "faults": [text, ...], and all members of
  * observe_json}. Never talks to the server. To be decref'd. */
 json_t *share_stats(struct share *s);
+/* What is believed of a path (as by path, above), and what a program's next stat, open and listing
+ * of it would send through a mount: {"kind": "file", "directory", "missing", "beneath a file" or
+ * "unknown"; "components": the beliefs are about the first so many of the path, "whole": that is
+ * all of them; "answered", "answered_by": a look-up is, by which cache; "beliefs": {"listed",
+ * "missing", "info", "listing": {"cache", "held", "answers", "age_s", "verified_s", "trust",
+ * "valid_s", "why_not", "verifiable", "last_miss": {"reason", "ago_s"}, ...}}; "next": {"stat",
+ * "open", "list":
+ * [{"step", "components", "requests"}]}}. Changes and counts nothing, and sends nothing. */
+int share_explain(struct share *s, const char *path, json_t **ret, struct error *err);
+/* Forgets what is believed of a path and of all beneath it; "" of everything. The listener is told.
+ * {"dropped": {"dir", "info", "notfound"}, "kernel_told": whether there is a listener}. */
+int share_drop(struct share *s, const char *path, json_t **ret, struct error *err);
 /* Whether the connection is gone, and why. */
 bool share_lost(struct share *s, struct error *ret_why);
 /* The dead-cache alarm: calls `line` for every fault that was not reported before. */

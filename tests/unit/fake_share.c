@@ -503,6 +503,29 @@ json_t *share_stats(struct share *s)
     return json_pack("{s:s}", "profile", "fake");
 }
 
+/* The path as it came, byte by byte. */
+static json_t *bytes_of(const char *path)
+{
+    json_t *all = json_array();
+    for (; *path; path++)
+        json_array_append_new(all, json_integer((unsigned char)*path));
+    return all;
+}
+
+int share_explain(struct share *s, const char *path, json_t **ret, struct error *err)
+{
+    if (strcmp(path, "refused") == 0)
+        return error_set(err, -EINVAL, 0, "not \xff here");
+    *ret = json_pack("{s:o}", "explained", bytes_of(path));
+    return 0;
+}
+
+int share_drop(struct share *s, const char *path, json_t **ret, struct error *err)
+{
+    *ret = json_pack("{s:o}", "dropped", bytes_of(path));
+    return 0;
+}
+
 bool share_lost(struct share *s, struct error *ret_why)
 {
     return false;

@@ -202,10 +202,10 @@ static void what_is_no_larder_mount_is_called_that(void **state)
     assert_non_null(strstr(err.text, "of type proc"));
     assert_int_equal(place_find_larder("/no-such-thing", &at, &err), -ENOENT);
     json_t *reply;
-    assert_int_equal(control_query("/proc", "stats", &reply, &err), -EINVAL);
+    assert_int_equal(control_query("/proc", "stats", NULL, &reply, &err), -EINVAL);
 }
 
-static json_t *answer(void *user, const char *request)
+static json_t *answer(void *user, const char *request, const char *argument)
 {
     return strcmp(request, "stats") == 0 ? json_pack("{s:s}", "it", "works") : NULL;
 }
@@ -255,7 +255,7 @@ static void the_socket_answers_beside_clients_that_say_nothing(void **state)
     int silent[5];
     for (int i = 0; i < 5; i++)
         assert_true((silent[i] = connect_to_socket(device)) >= 0);
-    char reply[256], flood[600];
+    char reply[256], flood[CONTROL_LINE_MAX + 2];
     assert_true(ask(device, "stats\n", reply, sizeof(reply)) > 0);
     assert_string_equal(reply, "{\"it\":\"works\"}");
     assert_true(ask(device, "drop tables\n", reply, sizeof(reply)) > 0);
@@ -581,12 +581,12 @@ static void a_mount_answers_stats(void **state)
     assert_int_equal(stat(in(m, "hello"), &st), 0);
     json_t *reply;
     struct error err;
-    assert_int_equal(control_query(m->dir, "stats", &reply, &err), 0);
+    assert_int_equal(control_query(m->dir, "stats", NULL, &reply, &err), 0);
     json_t *upcalls = json_object_get(json_object_get(reply, "mount"), "upcalls");
     assert_int_equal(json_integer_value(json_object_get(upcalls, "LOOKUP")), 1);
     assert_string_equal(json_string_value(json_object_get(reply, "profile")), "fake");
     json_decref(reply);
-    assert_int_equal(control_query(m->dir, "nonsense", &reply, &err), -EOPNOTSUPP);
+    assert_int_equal(control_query(m->dir, "nonsense", NULL, &reply, &err), -EOPNOTSUPP);
     pid_t pid;
     assert_int_equal(control_pid(m->dir, &pid, &err), 0);
     assert_int_equal(pid, getpid());

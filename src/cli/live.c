@@ -1,0 +1,61 @@
+/* What `larder explain` and `larder drop` share: whose mount it is, its answer, and that as JSON.
+ */
+#include <errno.h>
+#include <getopt.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "cli/cli.h"
+#include "cli/live.h"
+#include "cli/names.h"
+#include "mount/control.h"
+#include "mount/place.h"
+
+int live_line(const char *command, int argc, char **argv, const char *help, bool optional,
+              bool *ret_json, const char **ret_path)
+{
+    static const struct option long_options[] = {
+        {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {0}};
+    optind = 1;
+    opterr = 0;
+    int c;
+    *ret_json = false;
+    while ((c = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
+        if (c == 'h') {
+            fputs(help, stdout);
+            return CLI_HELP_SHOWN;
+        }
+        if (c != 'j')
+            return cli_usage(command, "unknown option \"%s\"", argv[optind - 1]);
+        *ret_json = true;
+    }
+    if (argc - optind > 1 || (argc == optind && !optional))
+        return cli_usage(command, "give one path on a mount");
+    *ret_path = argc == optind ? NULL : argv[optind];
+    return EXIT_DONE;
+}
+
+int live_ask(const char *request, const char *path, bool whole, struct live *ret)
+{
+    struct place at;
+    struct error err;
+    if (place_on_larder(path, &at, ret->path, &err) < 0)
+        return cli_fail(request, "%s", err.text);
+    if (whole)
+        ret->path[0] = '\0';
+    memcpy(ret->mount, at.path, sizeof ret->mount);
+    if (control_query(at.path, request, ret->path, &ret->reply, &err) < 0)
+        return cli_fail(request, "%s", err.text);
+    return EXIT_DONE;
+}
+
+int live_print_json(struct live *l)
+{
+    name_json(l->reply, "mount", l->mount);
+    name_json(l->reply, "path", l->path);
+    json_dumpf(l->reply, stdout, JSON_INDENT(1) | JSON_REAL_PRECISION(9));
+    putchar('\n');
+    json_decref(l->reply);
+    return EXIT_DONE;
+}
