@@ -288,9 +288,9 @@ int copy_end(struct copy *c)
     } else if (terminal) {
         char bytes[PROGRESS_BYTES], rate[PROGRESS_BYTES];
         double seconds = (double)(c->ended_ns - c->begun_ns) / NS_PER_SEC;
-        fprintf(stderr, "%llu files, %s in %.1f s, %s/s\n", (unsigned long long)c->counts.files,
-                progress_bytes(bytes, (double)c->counts.bytes), seconds,
-                progress_bytes(rate, (double)c->counts.bytes / seconds));
+        fprintf(stderr, "%llu file%s, %s in %.1f s, %s/s\n", (unsigned long long)c->counts.files,
+                c->counts.files == 1 ? "" : "s", progress_bytes(bytes, (double)c->counts.bytes),
+                seconds, progress_bytes(rate, (double)c->counts.bytes / seconds));
     }
     return c->failed ? EXIT_FAILED : EXIT_DONE;
 }

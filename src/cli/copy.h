@@ -34,6 +34,8 @@ int copy_new(const struct copy_options *options, struct copy **ret);
 /* One source to one target, a tree too; `to` is the target itself, not what it is put in. Returns
  * before it is done. A failure is printed and makes copy_end give EXIT_FAILED. */
 void copy_add(struct copy *c, const struct place *from, const struct place *to);
+/* Whether `to` is `from` or below it: on one share, whatever the case; not here. */
+bool copy_is_within(const struct place *from, const struct place *to);
 /* Standard input or output for one of the sides; returns when it is done. */
 void copy_from_standard(struct copy *c, const struct place *to);
 void copy_to_standard(struct copy *c, const struct place *from);

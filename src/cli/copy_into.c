@@ -127,6 +127,8 @@ void copy_all(struct copy *c, const struct copy_sources *s, const struct place *
             copy_fail(c, err.text);
         } else if (dir && !copy_recursive(c)) {
             fail(c, from->place.path, "a directory: copied with -r only");
+        } else if (dir && copy_is_within(&from->place, target)) { /* before anything is made */
+            fail(c, from->place.path, "a directory cannot be copied into itself");
         } else if (!target_is_dir && (dir || must_be)) {
             r = there == 0 ? -ENOTDIR : copy_recursive(c) ? place_mkdir(target, &err) : -ENOENT;
             target_is_dir = r == 0;

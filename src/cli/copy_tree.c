@@ -195,8 +195,7 @@ static void copy_tree(struct copy *c, const struct place *from, const struct lar
     }
 }
 
-/* Whether `to` is `from` or below it: on one share, whatever the case; here by the paths alone. */
-static bool is_within(const struct place *from, const struct place *to)
+bool copy_is_within(const struct place *from, const struct place *to)
 {
     size_t len = strlen(from->path), to_len = strlen(to->path);
     return from->l && from->l == to->l && to_len >= len &&
@@ -210,7 +209,7 @@ void copy_add(struct copy *c, const struct place *from, const struct place *to)
     struct larder_error err;
     int r = place_stat(from, true, &st, &err);
     bool tree = r == 0 && st.is_dir && !st.is_link;
-    if (r == 0 && is_within(from, to) && (tree || strlen(from->path) == strlen(to->path)))
+    if (r == 0 && copy_is_within(from, to) && (tree || strlen(from->path) == strlen(to->path)))
         r = say(&err, -EINVAL, *from->path ? from->path : "/",
                 tree ? "a directory cannot be copied into itself" : "is the same file as its copy");
     if (r < 0)

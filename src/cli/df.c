@@ -2,8 +2,10 @@
 #include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #include "cli/cli.h"
+#include "cli/glob.h"
 #include "cli/names.h"
 #include "cli/progress.h"
 #include "cli/remotes.h"
@@ -74,6 +76,20 @@ static struct report_table *new_table(bool units)
     return t;
 }
 
+/* The figures are the whole share's; but a path that is not there is a mistake of the caller's. */
+static int measure(const struct spot *spot, struct larder_statfs *ret, struct larder_error *err)
+{
+    struct larder_stat st;
+    char *path = glob_literal(spot->path);
+    if (!path) {
+        *err = (struct larder_error){.code = -ENOMEM, .text = "out of memory"};
+        return -ENOMEM;
+    }
+    int r = *path ? larder_stat(spot->l, path, &st, err) : 0;
+    free(path);
+    return r < 0 ? r : larder_statfs(spot->l, ret, err);
+}
+
 static int show(const struct spot *spot, size_t count, bool units, bool json)
 {
     json_t *all = json ? json_array() : NULL;
@@ -82,7 +98,7 @@ static int show(const struct spot *spot, size_t count, bool units, bool json)
     for (size_t i = 0; i < count; i++) {
         struct larder_statfs fs;
         struct larder_error err;
-        if (larder_statfs(spot[i].l, &fs, &err) < 0)
+        if (measure(&spot[i], &fs, &err) < 0)
             code = cli_fail("df", "%s", err.text);
         else if (json)
             json_array_append_new(all, row_json(spot[i].typed, &fs));

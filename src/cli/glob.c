@@ -212,9 +212,10 @@ static int match_in(struct larder *l, const char *dir, const char *component, si
     return r;
 }
 
-/* Every path so far, with the next component. */
+/* Every path so far, with the next component; a slash behind it asks for directories. */
 static int next_component(struct larder *l, const struct glob_paths *so_far, const char *component,
-                          size_t len, bool last, struct glob_paths *ret, struct larder_error *err)
+                          size_t len, bool dirs_only, struct glob_paths *ret,
+                          struct larder_error *err)
 {
     int r = 0;
     char *literal = malloc(len + 1);
@@ -223,7 +224,7 @@ static int next_component(struct larder *l, const struct glob_paths *so_far, con
     append(literal, 0, component, len);
     for (size_t i = 0; r == 0 && i < so_far->count; i++)
         r = component_has_wildcard(component, len)
-                ? match_in(l, so_far->path[i], component, len, !last, ret, err)
+                ? match_in(l, so_far->path[i], component, len, dirs_only, ret, err)
                 : add_below(ret, so_far->path[i], literal);
     free(literal);
     return r;
@@ -261,7 +262,7 @@ int glob_expand(struct larder *l, const char *pattern, struct glob_paths *ret,
         if (len) {
             last_any = component_has_wildcard(at, len);
             any = any || last_any;
-            r = next_component(l, &paths, at, len, at[rest] == 0, &next, err);
+            r = next_component(l, &paths, at, len, rest > len, &next, err);
             glob_paths_free(&paths);
             paths = next;
         }

@@ -27,7 +27,8 @@ struct glob_paths {
     size_t count;
 };
 /* The paths that there are for a pattern; one without wildcards gives itself, there or not. What
- * has a `[` and matches nothing is tried as it is written. -ENOENT where nothing matches. */
+ * has a `[` and matches nothing is tried as it is written. With a slash at its end a wildcard
+ * matches directories alone. -ENOENT where nothing matches. */
 int glob_expand(struct larder *l, const char *pattern, struct glob_paths *ret,
                 struct larder_error *err);
 void glob_paths_free(struct glob_paths *paths);

@@ -41,18 +41,41 @@ static bool same_but_for_case(const char *a, const char *b)
     return utf8_fold_equal(a, strlen(a), b, strlen(b));
 }
 
+/* Servers refuse that for whatever reason comes first. */
+static bool moves_into_itself(struct larder *l, const char *from, const char *to,
+                              struct larder_error *err)
+{
+    size_t len = strlen(from);
+    struct larder_stat st;
+    struct larder_error ignored;
+    if (strlen(to) <= len || to[len] != '/' || !utf8_fold_equal(from, len, to, len) ||
+        larder_stat(l, from, &st, &ignored) < 0 || !st.is_dir)
+        return false;
+    *err = (struct larder_error){.code = -EINVAL};
+    snprintf(err->text, sizeof err->text, "%.400s: a directory cannot be moved into itself", from);
+    return true;
+}
+
+static int rename_to(const char *from, const char *to, const struct goal *goal, bool replace,
+                     struct larder_error *err)
+{
+    return moves_into_itself(goal->l, from, to, err)
+               ? err->code
+               : larder_rename(goal->l, from, to, replace, err);
+}
+
 static int move(const char *from, const struct goal *goal, struct larder_error *err)
 {
     const char *slash = strrchr(from, '/');
     if (!goal->is_dir || same_but_for_case(from, goal->path))
-        return larder_rename(goal->l, from, goal->path,
-                             goal->replace && !same_but_for_case(from, goal->path), err);
+        return rename_to(from, goal->path, goal,
+                         goal->replace && !same_but_for_case(from, goal->path), err);
     char *to;
     if (asprintf(&to, "%s%s%s", goal->path, *goal->path ? "/" : "", slash ? slash + 1 : from) < 0) {
         *err = (struct larder_error){.code = -ENOMEM, .text = "out of memory"};
         return -ENOMEM;
     }
-    int r = larder_rename(goal->l, from, to, goal->replace, err);
+    int r = rename_to(from, to, goal, goal->replace, err);
     free(to);
     return r;
 }

@@ -19,7 +19,8 @@
 int place_error(struct larder_error *err, const char *path, int code)
 {
     *err = (struct larder_error){.code = code};
-    int n = snprintf(err->text, sizeof err->text, "%.400s: %s", path, strerror(-code));
+    int n = snprintf(err->text, sizeof err->text, "%.400s: %s", *path ? path : "an empty name",
+                     strerror(-code));
     for (int i = 0; i < n && err->text[i]; i++)
         if ((unsigned char)err->text[i] < 0x20 || err->text[i] == 0x7f)
             err->text[i] = '?';

@@ -328,20 +328,23 @@ static int give_name(const struct operation *op, uint32_t access, uint8_t info_c
 int client_rename(struct client *c, const char *from, const char *to, bool replace,
                   enum client_style style, struct file_attr *ret_attr, struct error *err)
 {
-    const struct operation op = {c, "rename", from, err};
+    const struct operation op = {c, "rename", from, err, .to = to};
     return give_name(&op, ACCESS_DELETE, FILE_RENAME_INFORMATION, to, replace, style, ret_attr);
 }
 
 int client_link(struct client *c, const char *from, const char *to, bool replace,
                 enum client_style style, struct file_attr *ret_attr, struct error *err)
 {
-    const struct operation op = {c, "link", from, err};
+    const struct operation op = {c, "link", from, err, .to = to};
+    uint32_t access = c->facts.maximal_access; /* 0: not told */
+    if (access && !(access & FILE_WRITE_DATA)) /* Samba would make it all the same */
+        return operation_error(&op, -EROFS, "the share is read-only for this user");
     return give_name(&op, 0, FILE_LINK_INFORMATION, to, replace, style, ret_attr);
 }
 
 int client_file_rename(struct client_file *f, const char *to, bool replace, struct error *err)
 {
-    const struct operation op = {f->client, "rename", f->path, err};
+    const struct operation op = {f->client, "rename", f->path, err, .to = to};
     struct target target;
     int r = target_init(&op, FILE_RENAME_INFORMATION, to, replace, &target);
     if (r == 0)

@@ -78,6 +78,7 @@ struct client_facts {
     uint16_t dialect;
     uint32_t server_capabilities; /* SMB2_GLOBAL_CAP_... */
     uint32_t max_read, max_write, max_transact;
+    uint32_t maximal_access; /* to the share, by TREE_CONNECT's reply (2.2.10) */
     bool signing;
     const char *signing_algorithm; /* "HMAC-SHA256", "AES-CMAC", "none" */
     bool guest;

@@ -42,6 +42,21 @@ int operation_failed(const struct operation *op, const struct error *why)
     return r;
 }
 
+/* Bytes that a name may have on most file systems behind a Samba, which has no status for a name
+ * that has fewer than 255 units and yet is longer than that. */
+#define LOCAL_NAME_MAX 255
+
+static size_t longest_component(const char *path)
+{
+    size_t longest = 0;
+    while (*path) {
+        size_t len = strcspn(path, "/");
+        longest = len > longest ? len : longest;
+        path += len + (path[len] == '/');
+    }
+    return longest;
+}
+
 int operation_status(const struct operation *op, uint32_t status)
 {
     const char *dots, *path = shown(op->path, &dots);
@@ -50,6 +65,12 @@ int operation_status(const struct operation *op, uint32_t status)
     if (r == 0) /* a success that the command does not have */
         r = operation_error(op, -EBADMSG, "the server answered with a status that makes no sense");
     if (op->makes_name && status_is(status, STATUS_OBJECT_NAME_INVALID)) {
+        if (longest_component(op->to ? op->to : op->path) > LOCAL_NAME_MAX) {
+            r = operation_error(op, -ENAMETOOLONG, "a name is too long for the server");
+            if (op->err)
+                op->err->status = status;
+            return r;
+        }
         r = -EINVAL; /* it is not missing, but wrong */
         if (op->err)
             op->err->code = r;

@@ -20,6 +20,7 @@ struct operation {
     const char *path; /* as the caller gave it */
     struct error *err;
     bool makes_name; /* the path is to come to be: one that cannot be is -EINVAL, not -ENOENT */
+    const char *to;  /* where it gets another name: that is to come to be */
 };
 
 /* Fail the operation; each fills the error and returns its negative errno. The text begins with

@@ -35,6 +35,7 @@ static int take_response(struct client *c, const struct compound *m, struct erro
         return failed(c, err, -EOPNOTSUPP,
                       "the share insists on encryption, which is not supported yet");
 
+    c->facts.maximal_access = tree.maximal_access;
     struct conn *conn = c->conn;
     pthread_mutex_lock(&conn->lock);
     conn->tree_id = m->request[0].reply.tree_id;

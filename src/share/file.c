@@ -335,7 +335,7 @@ static int plan_opening(struct share *s, struct opening *o, const char *path, st
         r = plan.step == CACHE_ANSWER ? plan.result : 0;
     }
     if (r < 0)
-        return error_set(err, r, 0, "%s: %s", path, strerror(-r));
+        return error_set(err, r, 0, "%s: %s", o->len ? path : "the top of the share", strerror(-r));
     o->ticket = cache_ask(s->cache, clock_now());
     return share_wire_path(s, o->dir, o->name, o->len, &o->wire_path, err);
 }

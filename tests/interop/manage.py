@@ -1,12 +1,13 @@
 #!/usr/bin/python3
 """mkdir, rm, mv, cp, df, tree and ls with wildcards: what they do to a share, and what they refuse."""
+import errno
 import json
 import os
 import re
 import subprocess
 import tempfile
 
-from bed import Samba, check, equal, finish, larder, user_name
+from bed import Samba, check, equal, finish, larder, mounted, user_name
 
 USER = f"user={user_name()}"
 
@@ -147,6 +148,54 @@ def moves(samba, target):
         refused("from one share to another", run("mv", f"{target}/mv/DIR/x", other.target), "two shares", code=2)
 
 
+def refusals(samba, target):
+    """What cannot be done says so, and leaves nothing behind."""
+    write(f"{samba.share}/no/d/s/f", b"f")
+    write(f"{samba.share}/no/file", b"file")
+    own(samba)
+    refused("df of a path that is not there", run("df", f"{target}/no/such"), "no/such")
+    equal("df of one that is", run("df", f"{target}/no/file").returncode, 0)
+    equal("ls of a wildcard with a slash shows directories alone", run("ls", target, "no/*/").stdout, "s\n")
+    refused("and nothing where there are none", run("ls", target, "no/d/s/*/"), "nothing matches")
+    refused("cat of the top", run("cat", target), "the top of the share")
+    refused("put of an empty name", run("put", "", f"{target}/no/x"), "an empty name")
+    for to in ("no/d/x", "no/d/s", "no/D/s/x"):
+        refused(f"mv of a directory to {to}", run("mv", target, "no/d", to), "no/d: a directory cannot be moved into itself")
+    refused("mv of a file beneath itself is another thing", run("mv", target, "no/file", "no/file/x"), "no/file")
+    for to in ("no/d/s/t", "no/d/t", "no/d/s"):
+        refused(f"cp -r of a directory to {to}", run("cp", "-r", target, "no/d", to), "no/d: a directory cannot be copied into itself")
+    equal("leaves nothing behind", [sorted(os.listdir(f"{samba.share}/no/{d}")) for d in ("d", "d/s")], [["s"], ["f"]])
+    long = "\u00e4" * 200  # 200 units, 400 bytes on the server's disk
+    for what, result in (("mkdir", run("mkdir", target, f"no/{long}")), ("mv", run("mv", target, "no/file", f"no/{long}")),
+                         ("put", run("put", "/etc/hostname", f"{target}/no/{long}"))):
+        refused(f"{what} to a name that is too long for the server", result, "too long")
+    refused("a name that no server could take", run("mkdir", target, "no/" + "a" * 256), "longer than 255")
+
+
+def through_a_mount(samba, target):
+    write(f"{samba.share}/names/f", b"f")
+    own(samba)
+
+    def fails(call, *args):
+        try:
+            call(*args)
+        except OSError as e:
+            return errno.errorcode[e.errno]
+        return "it does not"
+    with mounted(samba) as place:
+        for name in ("\u00e4" * 200, "a" * 256):
+            equal(f"a name of {len(name.encode())} bytes", [fails(os.mkdir, f"{place}/{name}"), fails(os.rename, f"{place}/names/f", f"{place}/{name}"),
+                  fails(os.link, f"{place}/names/f", f"{place}/{name}"), fails(open, f"{place}/{name}", "w")], ["ENAMETOOLONG"] * 4)
+    with Samba("share:read only=yes") as fixed:
+        fixed.start()
+        write(f"{fixed.share}/f", b"f")
+        own(fixed)
+        with mounted(fixed) as place:
+            check("a hard link on a share that is read-only is refused", fails(os.link, f"{place}/f", f"{place}/g") in ("EROFS", "EACCES"))
+            equal("so is a rename", fails(os.rename, f"{place}/f", f"{place}/g"), "EACCES")
+        equal("nothing was made", os.listdir(fixed.share), ["f"])
+
+
 def copies(samba, target):
     write(f"{samba.share}/cp/a", b"a")
     write(f"{samba.share}/cp/t/b", b"b")
@@ -209,7 +258,7 @@ def usage(target):
 
 with Samba() as samba:
     samba.start()
-    for scene in (wildcards, directories, removals, moves, copies, looks):
+    for scene in (wildcards, directories, removals, moves, refusals, through_a_mount, copies, looks):
         scene(samba, samba.target)
     usage(samba.target)
 finish()

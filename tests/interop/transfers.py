@@ -320,7 +320,7 @@ def on_a_terminal(samba, work):
             equal(f"{name}: nothing is shown", text, "")
         else:
             check(f"{name}: share, bytes, rate and the name", re.search(r"\r *[1-9]\d* %  [\d.]+ MiB of 64.0 MiB  \d.*/s.*shown", text), text)
-            check(f"{name}: the line goes, a sum stays", re.search(r"\r\x1b\[K1 files, 64.0 MiB in [\d.]+ s, .*/s\r\n$", text), text)
+            check(f"{name}: the line goes, a sum stays", re.search(r"\r\x1b\[K1 file, 64.0 MiB in [\d.]+ s, .*/s\r\n$", text), text)
         relay.cut()
 
 

@@ -167,7 +167,7 @@ static uint32_t tree_connect(struct exchange *x, struct rd msg, struct wr *w)
 {
     struct wire_tree_connect_request q;
     struct wire_tree_connect_response r = {
-        .share_type = SMB2_SHARE_TYPE_DISK, .maximal_access = 0x001200a9, /* read and execute */
+        .share_type = SMB2_SHARE_TYPE_DISK, .maximal_access = 0x001f01ff, /* everything */
     };
     if (wire_tree_connect_request_decode(msg, &q) < 0)
         return REFUSED;
