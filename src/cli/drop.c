@@ -27,17 +27,12 @@ static void count(const json_t *dropped, const char *key, const char *one, const
 static void print(const json_t *reply)
 {
     const json_t *dropped = json_object_get(reply, "dropped");
-    double keeps = json_number_value(json_object_get(reply, "kernel_keeps_s"));
     printf("forgotten:");
     count(dropped, "dir", "listing,", "listings,");
     count(dropped, "info", "file's attributes,", "files' attributes,");
     count(dropped, "notfound", "missing name\n", "missing names\n");
     if (json_is_true(json_object_get(reply, "kernel_told")))
         printf("the kernel is told to forget its share\n");
-    else if (keeps > 0)
-        printf(
-            "the kernel cannot be told: what it keeps it may answer with for up to %.0f s more\n",
-            keeps);
 }
 
 int cmd_drop(int argc, char **argv)

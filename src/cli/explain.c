@@ -216,8 +216,6 @@ static void print_head(const struct live *l)
 
 static void print(const struct live *l)
 {
-    char line[128];
-    double keeps = real(l->reply, "kernel_keeps_s");
     print_head(l);
     putchar('\n');
     print_beliefs(l->reply);
@@ -225,12 +223,10 @@ static void print(const struct live *l)
     print_next(l, "stat");
     print_next(l, "open");
     print_next(l, "list");
-    if (keeps > 0)
-        snprintf(line, sizeof line, "answers by itself what it was told, for at most %.0f s",
-                 keeps);
-    else
-        snprintf(line, sizeof line, "keeps nothing: every call reaches the caches above");
-    report_field(stdout, REPORT_TEXT, "the kernel", line);
+    report_field(stdout, REPORT_TEXT, "the kernel",
+                 json_is_true(json_object_get(l->reply, "kernel_keeps"))
+                     ? "answers by itself what it was told, for as long as that is believed here"
+                     : "keeps nothing: every call reaches the caches above");
 }
 
 int cmd_explain(int argc, char **argv)

@@ -3,7 +3,8 @@
  *
  * A positive entry gets a timeout only under the server's own spelling: of a name that was asked
  * for in another case the kernel would keep an alias that no later change of the file can reach.
- * And attributes that go out are noted, since the kernel acts on them (the size cuts its reads).
+ * Nothing gets one that was revoked between the question and the answer (known.h). And attributes
+ * that go out are noted, since the kernel acts on them (the size cuts its reads).
  */
 #include <errno.h>
 
@@ -29,16 +30,21 @@ struct mount *change_of(fuse_req_t req, enum upcall u)
     return NULL;
 }
 
-int enter_entry(struct mount *m, const struct share_entry *entry, struct fuse_entry_param *ret)
+int enter_entry(struct mount *m, const struct about *what, const struct share_entry *entry,
+                struct fuse_entry_param *ret)
 {
     fuse_ino_t id;
-    int rc = nodes_enter(&m->nodes, entry->node, entry->ino, &id);
+    bool is_dir = file_attr_is_dir(&entry->attr) && !entry->is_link;
+    int rc = nodes_enter(&m->nodes, entry->node, entry->ino, is_dir, &id);
     if (rc < 0)
         return rc;
+    uint64_t entry_ns = entry->exact ? entry->valid_ns : 0;
+    bool fresh =
+        m->kernel_cache && known_name(&m->nodes, what->dir, what->name, id, entry_ns, what->moment);
     *ret = (struct fuse_entry_param){
         .ino = id,
-        .attr_timeout = kernel_timeout(m, entry->valid_ns),
-        .entry_timeout = entry->exact ? kernel_timeout(m, entry->valid_ns) : 0,
+        .attr_timeout = kernel_timeout(m, entry->valid_ns, fresh),
+        .entry_timeout = kernel_timeout(m, entry_ns, fresh),
     };
     if (!entry->exact)
         atomic_store(&m->aliases, true);
@@ -47,24 +53,27 @@ int enter_entry(struct mount *m, const struct share_entry *entry, struct fuse_en
     return 0;
 }
 
-void reply_entry(struct mount *m, fuse_req_t req, int rc, const struct share_entry *entry)
+void reply_entry(struct mount *m, fuse_req_t req, const struct about *what, int rc,
+                 const struct share_entry *entry)
 {
     struct fuse_entry_param out;
     if (rc == 0)
-        rc = enter_entry(m, entry, &out);
+        rc = enter_entry(m, what, entry, &out);
     if (rc < 0)
         return reply_error(req, rc);
     if (fuse_reply_entry(req, &out) < 0)
         nodes_forget(&m->nodes, out.ino, 1);
 }
 
-void reply_attr(struct mount *m, fuse_req_t req, struct node *node, const struct share_entry *found)
+void reply_attr(struct mount *m, fuse_req_t req, struct node *node, const struct share_entry *found,
+                uint64_t moment)
 {
     struct stat st;
     nodes_set_ino(&m->nodes, node, found->ino);
     nodes_tell(&m->nodes, node, &found->attr);
     attr_to_stat(&m->rules, &found->attr, found->is_link, found->ino, &st);
-    fuse_reply_attr(req, &st, kernel_timeout(m, found->valid_ns));
+    bool fresh = known_attr(&m->nodes, node->id, moment);
+    fuse_reply_attr(req, &st, kernel_timeout(m, found->valid_ns, fresh));
 }
 
 int node_getattr(struct mount *m, const struct node *node, struct share_entry *ret)

@@ -24,18 +24,27 @@
 #include "base/utf.h"
 #include "mount/session.h"
 
+/* By a call that was given up, of which the kernel thinks that nothing came. */
+static void name_changed(struct mount *m, fuse_ino_t dir, const char *name)
+{
+    known_name_wrong(&m->nodes, dir, name, strlen(name));
+}
+
 /* ---- names that appear ---- */
 
 /* `name` was made in `parent`, or not: the answer. Takes made->node over. */
-static void answer_made(struct mount *m, fuse_req_t req, bool there, int rc, fuse_ino_t parent,
-                        const char *name, const struct share_entry *made)
+static void answer_made(struct mount *m, fuse_req_t req, bool there, int rc,
+                        const struct about *what, const struct share_entry *made)
 {
     if (rc == 0)
-        revoke_appeared(&m->revoke, parent, name);
-    if (there)
-        reply_entry(m, req, rc, made);
-    else if (rc == 0)
-        share_node_unref(m->share, made->node);
+        known_appeared(&m->nodes, what->dir, what->name);
+    if (there) {
+        reply_entry(m, req, what, rc, made);
+    } else {
+        name_changed(m, what->dir, what->name);
+        if (rc == 0)
+            share_node_unref(m->share, made->node);
+    }
 }
 
 /* What makes it. */
@@ -85,12 +94,13 @@ static void make(struct mount *m, fuse_req_t req, fuse_ino_t parent, make_fn *fn
         return reply_error(req, -ESTALE);
     struct share_entry made = {0};
     struct call call;
+    struct about name = about(m, parent, what->name);
     int rc = -EINTR;
     if (call_begin_change(&m->calls, req, &call))
         rc = fn(m->share, dir->share, what, &made);
     bool there = call_end(&m->calls, &call);
     nodes_forget(&m->nodes, parent, 1);
-    answer_made(m, req, there, rc, parent, what->name, &made);
+    answer_made(m, req, there, rc, &name, &made);
 }
 
 void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev)
@@ -163,7 +173,7 @@ static void revoke_spellings(struct mount *m, const struct node *dir, const char
         share_listing_entry(l, i, spelled);
         if (strcmp(spelled, name) != 0 &&
             utf8_fold_equal(spelled, strlen(spelled), name, strlen(name)))
-            revoke_name(&m->revoke, dir->id, spelled);
+            known_name_wrong(&m->nodes, dir->id, spelled, strlen(spelled));
     }
     share_listing_free(m->share, l);
 }
@@ -198,10 +208,14 @@ static void remove_name(struct mount *m, fuse_req_t req, fuse_ino_t parent, cons
     }
     bool there = call_end(&m->calls, &call);
     nodes_forget(&m->nodes, parent, 1);
+    if (rc == 0)
+        known_left(&m->nodes, parent, name);
     if (there && rc < 0)
         reply_error(req, rc);
     else if (there)
         fuse_reply_err(req, 0);
+    else
+        name_changed(m, parent, name);
 }
 
 void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
@@ -241,12 +255,17 @@ void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t n
         nodes_forget(&m->nodes, parent, 1);
     if (to)
         nodes_forget(&m->nodes, new_parent, 1);
-    if (rc == 0)
-        revoke_appeared(&m->revoke, new_parent, new_name);
-    if (there && rc < 0)
-        reply_error(req, rc);
-    else if (there)
-        fuse_reply_err(req, 0);
+    if (!there) {
+        name_changed(m, parent, name);
+        name_changed(m, new_parent, new_name);
+        return;
+    }
+    if (rc < 0)
+        return reply_error(req, rc);
+    known_appeared(&m->nodes, new_parent, new_name);
+    if (m->kernel_cache)
+        known_moved(&m->nodes, parent, name, new_parent, new_name);
+    fuse_reply_err(req, 0);
 }
 
 /* ---- attributes ---- */
@@ -315,12 +334,13 @@ void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
         return reply_error(req, -ESTALE);
     struct share_entry found;
     struct call call;
+    uint64_t moment = known_moment(&m->nodes);
     int rc = -EINTR;
     if (call_begin_change(&m->calls, req, &call))
         rc = set_attributes(m, node, attr, to_set, fi != NULL, &found);
     bool there = call_end(&m->calls, &call);
     if (there && rc == 0)
-        reply_attr(m, req, node, &found);
+        reply_attr(m, req, node, &found, moment);
     else if (there)
         reply_error(req, rc);
     nodes_forget(&m->nodes, ino, 1);

@@ -12,6 +12,11 @@
  * whatever timeout they have, and an old size would cut a file that is mapped or being written. So
  * what has changed since the snapshot, what is open for writing here, and what only a look-up can
  * tell from a symbolic link, is given by its name alone.
+ *
+ * The kernel copies what a stream reads, and answers the next streams from it, for as long as the
+ * server's promise covers the listing and the attributes in it: longer, and each entry would cost a
+ * look-up, where reading the listing again brings all of them at once. known.h has the rule by
+ * which a copy goes on.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -26,6 +31,8 @@
 /* One reply being put together. */
 struct page {
     fuse_req_t req;
+    fuse_ino_t dir;
+    uint64_t moment; /* before anything in it was asked for */
     char *buf;
     size_t size, used;
     bool plus;
@@ -35,11 +42,12 @@ struct page {
 
 #define PLUS_ENTRY_MIN 128 /* no entry of READDIRPLUS is as short as that */
 
-static int page_init(struct page *p, fuse_req_t req, size_t size, bool plus)
+static int page_init(struct page *p, fuse_req_t req, fuse_ino_t dir, uint64_t moment, size_t size,
+                     bool plus)
 {
     if (size > BUFFER_MAX)
         size = BUFFER_MAX;
-    *p = (struct page){.req = req, .size = size, .plus = plus};
+    *p = (struct page){.req = req, .dir = dir, .moment = moment, .size = size, .plus = plus};
     p->buf = malloc(size + 1);
     p->given = plus ? malloc((size / PLUS_ENTRY_MIN + 1) * sizeof(*p->given)) : NULL;
     return p->buf && (p->given || !plus) ? 0 : -ENOMEM;
@@ -51,23 +59,37 @@ static void page_done(struct page *p)
     free(p->given);
 }
 
+static void close_stream(struct mount *m, struct handle *handle)
+{
+    if (handle->copied)
+        known_stream_closed(&m->nodes, handle->node);
+    handle_unref(&m->handles, handle);
+}
+
 void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
     struct mount *m = call_of(req, UPCALL_OPENDIR);
+    struct node *node = nodes_get(&m->nodes, ino);
     struct handle *handle;
-    int rc = handle_new(&m->handles, ino, NULL, &handle);
+    int rc = node ? handle_new(&m->handles, ino, NULL, &handle) : -ESTALE;
     if (rc < 0)
         return reply_error(req, rc);
 
+    if (m->kernel_cache && share_is_told(m->share, node->share)) {
+        bool goes_on;
+        known_stream_opened(&m->nodes, ino, &handle->copied, &goes_on);
+        fi->cache_readdir = handle->copied;
+        fi->keep_cache = goes_on;
+    }
     fi->fh = (uintptr_t)handle;
     if (fuse_reply_open(req, fi) < 0)
-        handle_unref(&m->handles, handle);
+        close_stream(m, handle);
 }
 
 void op_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
     struct mount *m = call_of(req, UPCALL_RELEASEDIR);
-    handle_unref(&m->handles, handle_of(fi));
+    close_stream(m, handle_of(fi));
     fuse_reply_err(req, 0);
 }
 
@@ -115,7 +137,7 @@ static bool is_being_written(struct mount *m, const struct share_node *node)
 
 /* Makes the entry one with attributes, where that may be. */
 static int add_attributes(struct mount *m, struct page *p, struct share_listing *l, size_t i,
-                          struct fuse_entry_param *entry)
+                          const char *name, struct fuse_entry_param *entry)
 {
     struct share_entry found = {0};
     int rc = share_listing_adopt(m->share, l, i, &found);
@@ -126,7 +148,7 @@ static int add_attributes(struct mount *m, struct page *p, struct share_listing 
         share_node_unref(m->share, found.node);
         return 0;
     }
-    rc = enter_entry(m, &found, entry);
+    rc = enter_entry(m, &(struct about){p->dir, name, p->moment}, &found, entry);
     if (rc == 0)
         p->given[p->given_count++] = entry->ino;
     return rc;
@@ -144,7 +166,7 @@ static int add_entry(struct mount *m, struct page *p, struct share_listing *l, s
         .attr = {.st_ino = attr->id ? attr->id : NO_INO, .st_mode = attr_type(attr, m->mfsymlinks)},
     };
     if (p->plus) {
-        int rc = add_attributes(m, p, l, i, &entry);
+        int rc = add_attributes(m, p, l, i, name, &entry);
         if (rc < 0)
             return rc;
     }
@@ -181,13 +203,15 @@ static int take_listing(struct mount *m, const struct node *node, struct handle 
 }
 
 /* Answers from the handle's listing. With its lock. */
-static void reply_page(struct mount *m, fuse_req_t req, uint64_t ino, size_t size, off_t off,
-                       struct handle *handle, bool plus)
+static void reply_page(struct mount *m, fuse_req_t req, uint64_t moment, size_t size, off_t off,
+                       struct handle *handle, const struct node *node, bool plus)
 {
     struct page page;
-    int rc = page_init(&page, req, size, plus);
+    int rc = page_init(&page, req, node->id, moment, size, plus);
     if (rc == 0)
-        rc = fill(m, &page, ino, handle->listing, off);
+        rc = fill(m, &page, nodes_ino(&m->nodes, node), handle->listing, off);
+    if (rc == 0 && off == 0 && handle->copied)
+        known_copied(&m->nodes, node->id, share_listing_promised_ns(m->share, handle->listing));
     if (rc < 0)
         reply_error(req, rc);
     if (rc < 0 || fuse_reply_buf(req, page.buf, page.used) < 0)
@@ -206,13 +230,14 @@ static void readdir_common(struct mount *m, fuse_req_t req, fuse_ino_t ino, size
         return reply_error(req, -ESTALE);
 
     struct call call;
+    uint64_t moment = known_moment(&m->nodes);
     handle_ref(&m->handles, handle);
     call_begin(&m->calls, req, &call);
     pthread_mutex_lock(&handle->lock);
     int rc = take_listing(m, node, handle, off);
     bool there = call_end(&m->calls, &call);
     if (there && rc == 0)
-        reply_page(m, req, nodes_ino(&m->nodes, node), size, off, handle, plus);
+        reply_page(m, req, moment, size, off, handle, node, plus);
     else if (there)
         reply_error(req, rc);
     pthread_mutex_unlock(&handle->lock);

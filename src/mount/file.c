@@ -21,6 +21,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "mount/session.h"
 
@@ -128,11 +129,11 @@ static int create_file(struct mount *m, struct node *dir, const char *name, mode
 
 /* Without O_EXCL the file may have been there: then this is an open like any other, but for its
  * name. Takes `file` and entry->node over. */
-static int enter_created(struct mount *m, struct share_file *file, const struct share_entry *entry,
-                         struct fuse_file_info *fi, struct fuse_entry_param *ret_out,
-                         struct handle **ret_handle)
+static int enter_created(struct mount *m, const struct about *what, struct share_file *file,
+                         const struct share_entry *entry, struct fuse_file_info *fi,
+                         struct fuse_entry_param *ret_out, struct handle **ret_handle)
 {
-    int rc = enter_entry(m, entry, ret_out);
+    int rc = enter_entry(m, what, entry, ret_out);
     if (rc < 0) {
         share_close(m->share, file);
         return rc;
@@ -166,15 +167,18 @@ void op_create(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode,
     struct fuse_entry_param out;
     struct handle *handle;
     struct call call;
+    struct about what = about(m, parent, name);
     int rc = -EINTR;
     if (call_begin_change(&m->calls, req, &call))
         rc = create_file(m, dir, name, mode, fi, &file, &entry);
     bool there = call_end(&m->calls, &call);
     nodes_forget(&m->nodes, parent, 1);
     if (rc == 0) {
-        revoke_appeared(&m->revoke, parent, name);
-        rc = enter_created(m, file, &entry, fi, &out, &handle);
+        known_appeared(&m->nodes, parent, name);
+        rc = enter_created(m, &what, file, &entry, fi, &out, &handle);
     }
+    if (!there)
+        known_name_wrong(&m->nodes, parent, name, strlen(name));
     if (there && rc < 0)
         reply_error(req, rc);
     if (rc == 0 && (!there || fuse_reply_create(req, &out, fi) < 0)) {

@@ -11,10 +11,11 @@
 #include <stdlib.h>
 
 #include "base/list.h"
+#include "mount/known.h"
 
 #define FIRST_ID 2 /* of serial 0; below it are none and the root */
 
-static struct node *find(const struct nodes *n, uint64_t id)
+struct node *nodes_find(const struct nodes *n, fuse_ino_t id)
 {
     for (struct hash_node *h = hash_first(&n->by_id, hash_u64(id)); h; h = hash_next(h)) {
         struct node *node = container_of(h, struct node, by_id);
@@ -27,13 +28,15 @@ static struct node *find(const struct nodes *n, uint64_t id)
 int nodes_init(struct nodes *n, struct share *share, struct share_node *root)
 {
     *n = (struct nodes){.share = share};
-    n->root = (struct node){.id = FUSE_ROOT_ID, .share = root, .lookups = 1};
+    n->root = (struct node){.id = FUSE_ROOT_ID, .share = root, .lookups = 1, .is_dir = true};
     hash_init(&n->by_id);
     if (hash_add(&n->by_id, &n->root.by_id, hash_u64(FUSE_ROOT_ID)) < 0) {
         share_node_unref(share, root);
         return -ENOMEM;
     }
     pthread_mutex_init(&n->lock, NULL);
+    known_init(n);
+    known_node_init(n, &n->root);
     return 0;
 }
 
@@ -44,9 +47,11 @@ void nodes_done(struct nodes *n)
         struct node *node = container_of(next, struct node, by_id);
         next = hash_each(&n->by_id, next);
         share_node_unref(n->share, node->share);
+        known_node_done(n, node);
         if (node != &n->root)
             free(node);
     }
+    known_done(n);
     hash_done(&n->by_id);
     pthread_mutex_destroy(&n->lock);
 }
@@ -59,7 +64,7 @@ fuse_ino_t nodes_id(const struct nodes *n, const struct share_node *share)
 struct node *nodes_get(struct nodes *n, fuse_ino_t id)
 {
     pthread_mutex_lock(&n->lock);
-    struct node *node = find(n, id);
+    struct node *node = nodes_find(n, id);
     pthread_mutex_unlock(&n->lock);
     return node;
 }
@@ -67,30 +72,38 @@ struct node *nodes_get(struct nodes *n, fuse_ino_t id)
 struct node *nodes_hold(struct nodes *n, fuse_ino_t id)
 {
     pthread_mutex_lock(&n->lock);
-    struct node *node = find(n, id);
+    struct node *node = nodes_find(n, id);
     if (node && node != &n->root)
         node->lookups++;
     pthread_mutex_unlock(&n->lock);
     return node;
 }
 
-int nodes_enter(struct nodes *n, struct share_node *share, uint64_t ino, fuse_ino_t *ret_id)
+/* With the lock. */
+static struct node *node_new(struct nodes *n, uint64_t id, struct share_node *share, bool is_dir)
+{
+    struct node *node = malloc(sizeof(*node));
+    if (!node)
+        return NULL;
+    *node = (struct node){.id = id, .share = share, .is_dir = is_dir};
+    if (hash_add(&n->by_id, &node->by_id, hash_u64(id)) < 0) {
+        free(node);
+        return NULL;
+    }
+    known_node_init(n, node);
+    return node;
+}
+
+int nodes_enter(struct nodes *n, struct share_node *share, uint64_t ino, bool is_dir,
+                fuse_ino_t *ret_id)
 {
     fuse_ino_t id = share_node_serial(share) + FIRST_ID;
 
     pthread_mutex_lock(&n->lock);
-    struct node *node = find(n, id);
+    struct node *node = nodes_find(n, id);
     bool known = node;
-    if (!known) {
-        node = malloc(sizeof(*node));
-        if (node) {
-            *node = (struct node){.id = id, .share = share};
-            if (hash_add(&n->by_id, &node->by_id, hash_u64(id)) < 0) {
-                free(node);
-                node = NULL;
-            }
-        }
-    }
+    if (!known)
+        node = node_new(n, id, share, is_dir);
     if (node) {
         node->lookups++;
         node->ino = ino;
@@ -112,11 +125,12 @@ void nodes_forget(struct nodes *n, fuse_ino_t id, uint64_t lookups)
 
     struct node *gone = NULL;
     pthread_mutex_lock(&n->lock);
-    struct node *node = find(n, id);
+    struct node *node = nodes_find(n, id);
     if (node) {
         node->lookups -= lookups < node->lookups ? lookups : node->lookups;
         if (node->lookups == 0) {
             hash_del(&n->by_id, &node->by_id);
+            known_node_done(n, node);
             gone = node;
         }
     }

@@ -18,6 +18,7 @@
 #include <stdint.h>
 
 #include "base/hash.h"
+#include "base/list.h"
 #include "mount/fuse.h"
 #include "share/share.h"
 
@@ -28,6 +29,8 @@ struct node_pages {
     uint64_t size;
     bool to_the_end; /* its last byte has been read since */
 };
+
+#define NODES_MARKS 256
 
 /* What the kernel was told of a file's content with the last attributes that went out. */
 struct node_told {
@@ -43,6 +46,17 @@ struct node {
     struct node_pages pages;  /* protected by nodes->lock */
     struct node_told told;    /* protected by nodes->lock */
     uint64_t changes;         /* of its data, through this mount; protected by nodes->lock */
+    bool is_dir;              /* constant */
+
+    /* known.c's; all protected by nodes->lock */
+    struct list known_as;      /* the names under which the kernel was given it */
+    struct list names, voided; /* those in it, and those that are wrong */
+    struct list link;          /* in nodes->quiet or nodes->wrong_nodes */
+    unsigned wrong;            /* what is */
+    uint64_t era, turn;        /* how often everything, or all names in it, were */
+    uint64_t names_at;         /* nodes->clock when a name in it last changed */
+    uint64_t copied_at, copied_era, copied_until; /* the kernel's copy of its listing */
+    unsigned streams;                             /* open ones that it is copied from */
 };
 
 struct nodes {
@@ -50,6 +64,18 @@ struct nodes {
     struct share *share; /* borrowed */
     struct hash by_id;   /* protected by lock */
     struct node root;    /* in the table for good */
+
+    /* known.c's; all protected by lock */
+    struct hash known;                /* the names that the kernel was given */
+    struct list negatives;            /* the missing ones among them, oldest first */
+    size_t negative_count;            /* of these */
+    struct list wrong_names;          /* to be told by the next steps ... */
+    struct list wrong_nodes, quiet;   /* ... and the nodes that have something to be told, or not */
+    pthread_cond_t work;              /* there is something to be told */
+    fuse_ino_t marks[NODES_MARKS];    /* nodes that were marked last; 0: all */
+    uint64_t moment;                  /* how many ever were */
+    uint64_t clock, era;              /* how often a name changed, and everything did */
+    uint64_t epoch_asked, epoch_told; /* the last era of which the kernel is to be told, and was */
 };
 
 /* Takes the reference `root` over, also on failure. -ENOMEM. */
@@ -60,14 +86,16 @@ void nodes_done(struct nodes *n);
 /* The number that a node has or would have. */
 fuse_ino_t nodes_id(const struct nodes *n, const struct share_node *share);
 
-/* NULL: not a number that the kernel holds. */
+/* NULL: not a number that the kernel holds. The first with the lock. */
+struct node *nodes_find(const struct nodes *n, fuse_ino_t id);
 struct node *nodes_get(struct nodes *n, fuse_ino_t id);
 
 /* The same with one more look-up, which nodes_forget takes back. */
 struct node *nodes_hold(struct nodes *n, fuse_ino_t id);
 
 /* One more look-up of the node; takes the reference over, also on failure. -ENOMEM. */
-int nodes_enter(struct nodes *n, struct share_node *share, uint64_t ino, fuse_ino_t *ret_id);
+int nodes_enter(struct nodes *n, struct share_node *share, uint64_t ino, bool is_dir,
+                fuse_ino_t *ret_id);
 void nodes_forget(struct nodes *n, fuse_ino_t id, uint64_t lookups);
 size_t nodes_count(struct nodes *n); /* without the root */
 

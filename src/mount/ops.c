@@ -59,10 +59,16 @@ const char *upcall_name(enum upcall u)
     return names[u];
 }
 
-/* A file that was written and closed just now may be found before its release has been handled. */
+/* The kernel asks for a name that it holds, and whose time is not over, only before it makes it,
+ * moves something there, or after an answer that its node is void. What it is told then decides: it
+ * refuses by itself to make what is there. So the server is asked, whatever is believed.
+ *
+ * A file that was written and closed just now may be found before its release has been handled. */
 static int look_up(struct mount *m, struct node *dir, const char *name, struct share_entry *ret)
 {
-    int rc = share_lookup(m->share, dir->share, name, ret, NULL);
+    bool anew = m->kernel_cache && known_holds(&m->nodes, dir->id, name);
+    int rc = anew ? share_lookup_anew(m->share, dir->share, name, ret, NULL)
+                  : share_lookup(m->share, dir->share, name, ret, NULL);
     if (rc < 0 || !handles_settle_written(&m->handles, nodes_id(&m->nodes, ret->node)))
         return rc;
     share_node_unref(m->share, ret->node);
@@ -79,6 +85,7 @@ static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 
     struct share_entry found = {0};
     struct call call;
+    struct about what = about(m, parent, name);
     call_begin(&m->calls, req, &call);
     int rc = look_up(m, dir, name, &found);
     bool there = call_end(&m->calls, &call);
@@ -89,14 +96,14 @@ static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
         return;
     if (rc == -EILSEQ)
         rc = -ENOENT; /* what is no UTF-8 is no name on any server */
-    if (rc == -ENOENT && kernel_timeout(m, found.valid_ns) > 0 &&
-        revoke_negative(&m->revoke, parent, name, found.valid_ns)) {
+    if (rc == -ENOENT && m->kernel_cache &&
+        known_none(&m->nodes, parent, name, found.valid_ns, what.moment)) {
         /* Node number 0: the kernel may remember for a time that there is none. */
-        struct fuse_entry_param none = {.entry_timeout = kernel_timeout(m, found.valid_ns)};
+        struct fuse_entry_param none = {.entry_timeout = kernel_timeout(m, found.valid_ns, true)};
         fuse_reply_entry(req, &none);
         return;
     }
-    reply_entry(m, req, rc, &found);
+    reply_entry(m, req, &what, rc, &found);
 }
 
 static void op_forget(fuse_req_t req, fuse_ino_t ino, uint64_t lookups)
@@ -123,11 +130,12 @@ static void op_getattr(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi
 
     struct share_entry found = {0};
     struct call call;
+    uint64_t moment = known_moment(&m->nodes);
     call_begin(&m->calls, req, &call);
     int rc = node_getattr(m, node, &found);
     bool there = call_end(&m->calls, &call);
     if (there && rc == 0)
-        reply_attr(m, req, node, &found);
+        reply_attr(m, req, node, &found, moment);
     else if (there)
         reply_error(req, rc);
     nodes_forget(&m->nodes, ino, 1);
@@ -212,6 +220,7 @@ static void op_init(void *user, struct fuse_conn_info *conn)
      * and time, or keep pages of the state before. */
     conn->want &= ~(unsigned)(FUSE_CAP_WRITEBACK_CACHE | FUSE_CAP_EXPLICIT_INVAL_DATA);
     conn->want |= conn->capable & (FUSE_CAP_AUTO_INVAL_DATA | FUSE_CAP_PARALLEL_DIROPS);
+    m->revoke.can_expire = conn->capable & FUSE_CAP_EXPIRE_ONLY;
 
     /* With O_TRUNC in the open it is one request; locks that the server does not get are kept by
      * the kernel. */

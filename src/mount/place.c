@@ -128,6 +128,58 @@ int place_find(const char *path, struct place *ret)
     return rc < 0 ? rc : place_find_exact(canonical, ret);
 }
 
+struct mounted {
+    unsigned id, parent;
+    bool ours;
+};
+
+/* Those of the table; NULL: it cannot be read. */
+static struct mounted *read_table(const unsigned device[2], size_t *ret_count)
+{
+    FILE *table = fopen("/proc/self/mountinfo", "re");
+    struct mounted *all = NULL;
+    size_t count = 0, room = 0, cap = 0;
+    char *line = NULL;
+    bool bad = !table;
+    while (!bad && getline(&line, &cap, table) > 0) {
+        unsigned major, minor;
+        if (count == room) {
+            room = room ? room * 2 : 64;
+            struct mounted *wider = realloc(all, room * sizeof(*all));
+            bad = !wider;
+            all = wider ? wider : all;
+        }
+        bad = bad ||
+              sscanf(line, "%u %u %u:%u", &all[count].id, &all[count].parent, &major, &minor) != 4;
+        if (!bad)
+            all[count++].ours = major == device[0] && minor == device[1];
+    }
+    bad = bad || ferror(table);
+    free(line);
+    if (table)
+        fclose(table);
+    if (bad) {
+        free(all);
+        return NULL;
+    }
+    *ret_count = count;
+    return all;
+}
+
+bool place_is_above(const unsigned device[2])
+{
+    size_t count;
+    struct mounted *all = read_table(device, &count);
+    if (!all)
+        return true;
+    bool is = false;
+    for (size_t above = 0; above < count && !is; above++)
+        for (size_t i = 0; all[above].ours && i < count && !is; i++)
+            is = all[i].parent == all[above].id && i != above;
+    free(all);
+    return is;
+}
+
 int place_find_larder(const char *path, struct place *ret, struct error *err)
 {
     struct place at;

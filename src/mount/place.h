@@ -30,6 +30,10 @@ int place_find(const char *path, struct place *ret);
 /* The same for a canonical path, by the text. */
 int place_find_exact(const char *canonical, struct place *ret);
 
+/* Whether anything is mounted beneath a mount of this device (major, minor), as far as this
+ * process can see. True also where that cannot be found out. */
+bool place_is_above(const unsigned device[2]);
+
 /* place_find for people: the error says that it is no larder mount. Other kinds give -EINVAL. */
 int place_find_larder(const char *path, struct place *ret, struct error *err);
 

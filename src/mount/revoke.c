@@ -1,5 +1,4 @@
-/* See revoke.h. A negative that is to be revoked moves from the table to the thread's list as it
- * is, so that revoking needs no memory. */
+/* See revoke.h. The marks, and their order, are known.c's. */
 #include "mount/revoke.h"
 
 #include <errno.h>
@@ -7,97 +6,161 @@
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+#include <unistd.h>
 
 #include "base/clock.h"
-#include "base/utf.h"
+#include "mount/place.h"
 
-struct spelling {
-    struct hash_node by_fold; /* while it stands in `given` */
-    struct list link;         /* in `given` or `todo` */
-    fuse_ino_t dir;           /* or, without a name, the file whose pages are meant */
-    uint64_t until;
-    void (*then)(void *user); /* when it is forgotten; may be NULL */
+/* What waits for a file's pages to be revoked. */
+struct then {
+    struct list link;
+    fuse_ino_t node;
+    void (*fn)(void *user);
     void *user;
+};
+
+/* A directory's name that was expired. */
+struct again {
+    struct list link;
+    uint64_t at;
+    fuse_ino_t dir;
     size_t len;
     char name[];
 };
 
-void revoke_init(struct revoke *r)
+#define AGAIN_NS  (200 * NS_PER_MS)
+#define AGAIN_MAX 4096
+
+void revoke_init(struct revoke *r, struct nodes *nodes, struct handles *handles)
 {
-    *r = (struct revoke){0};
-    pthread_mutex_init(&r->lock, NULL);
-    pthread_condattr_t monotonic;
-    pthread_condattr_init(&monotonic);
-    pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
-    pthread_cond_init(&r->changed, &monotonic);
-    pthread_condattr_destroy(&monotonic);
-    hash_init(&r->negatives);
-    list_init(&r->given);
-    list_init(&r->todo);
+    *r = (struct revoke){.nodes = nodes, .handles = handles};
+    list_init(&r->after);
+    list_init(&r->again);
 }
 
-static uint64_t fold(fuse_ino_t dir, const char *name, size_t len)
+/* ---- the kernel ---- */
+
+#define NOTIFY_INC_EPOCH 8 /* libfuse 3.14 has no call for it */
+
+/* All names at once. False: the kernel cannot (before 6.16), or may not: names that lead to
+ * something else by then take with them what is mounted beneath. */
+static bool tell_epoch(const struct revoke *r)
 {
-    return utf8_fold_hash(name, len, hash_seed()) ^ hash_u64(dir);
+    const uint32_t message[4] = {sizeof(message), NOTIFY_INC_EPOCH};
+    return !place_is_above(r->device) &&
+           write(fuse_session_fd(r->session), message, sizeof(message)) == sizeof(message);
 }
 
-static struct spelling *spelling_new(fuse_ino_t dir, const char *name, uint64_t until)
+/* That there is nothing to forget is as good in all that follows. */
+static void tell_name(const struct revoke *r, fuse_ino_t dir, const char *name, size_t len,
+                      bool is_dir)
 {
-    size_t len = strlen(name);
-    struct spelling *s = malloc(sizeof(*s) + len + 1);
-    if (s) {
-        *s = (struct spelling){.dir = dir, .until = until, .len = len};
-        memcpy(s->name, name, len + 1);
-    }
-    return s;
+    if (is_dir && r->can_expire)
+        fuse_lowlevel_notify_expire_entry(r->session, dir, name, len, FUSE_LL_EXPIRE_ONLY);
+    else if (!is_dir || !place_is_above(r->device))
+        fuse_lowlevel_notify_inval_entry(r->session, dir, name, len);
+}
+
+static void tell_node(const struct revoke *r, const struct known_step *s)
+{
+    if (s->content)
+        handles_changed(r->handles, s->node, NULL);
+    if (s->barrier) /* waits for who is reading the directory; there is no such name */
+        fuse_lowlevel_notify_inval_entry(r->session, s->node, "/", 1);
+    fuse_lowlevel_notify_inval_inode(r->session, s->node, s->pages ? 0 : -1, 0);
 }
 
 /* ---- the thread ---- */
 
-/* Waits in the kernel for calls under way in the directory, or for pages that are being read. That
- * there is nothing to forget is as good. */
-static void tell(const struct revoke *r, const struct spelling *s)
+/* With the lock. No memory: the race is lost now and then. */
+static void expire_again(struct revoke *r, const struct known_step *s)
 {
-    if (s->len)
-        fuse_lowlevel_notify_inval_entry(r->session, s->dir, s->name, s->len);
-    else
-        fuse_lowlevel_notify_inval_inode(r->session, s->dir, 0, 0);
+    struct again *a = r->again_count < AGAIN_MAX ? malloc(sizeof(*a) + s->len) : NULL;
+    if (!a)
+        return;
+    *a = (struct again){.at = clock_now() + AGAIN_NS, .dir = s->dir, .len = s->len};
+    memcpy(a->name, s->name, s->len);
+    list_add_tail(&r->again, &a->link);
+    r->again_count++;
 }
 
-/* Takes it over. */
-static void told(struct spelling *s)
+/* The three below: with the lock on entry and exit, not while they tell. False: nothing to do. */
+
+static bool next_step(struct revoke *r)
 {
-    if (s->then)
-        s->then(s->user);
-    free(s);
+    struct known_step s;
+    if (!known_next(r->nodes, &s))
+        return false;
+    if (s.kind == KNOWN_NAME && s.is_dir && r->can_expire)
+        expire_again(r, &s);
+    pthread_mutex_unlock(&r->nodes->lock);
+    if (s.kind == KNOWN_NODE)
+        tell_node(r, &s);
+    else if (s.kind == KNOWN_NAME)
+        tell_name(r, s.dir, s.name, s.len, s.is_dir);
+    else if (tell_epoch(r))
+        known_epoch_told(r->nodes);
+    pthread_mutex_lock(&r->nodes->lock);
+    return true;
+}
+
+static bool next_then(struct revoke *r)
+{
+    if (list_empty(&r->after))
+        return false;
+    struct then *t = container_of(r->after.next, struct then, link);
+    list_del(&t->link);
+    pthread_mutex_unlock(&r->nodes->lock);
+    fuse_lowlevel_notify_inval_inode(r->session, t->node, 0, 0);
+    t->fn(t->user);
+    free(t);
+    pthread_mutex_lock(&r->nodes->lock);
+    return true;
+}
+
+/* *ret_at: when the next is due. */
+static bool next_again(struct revoke *r, uint64_t *ret_at)
+{
+    if (list_empty(&r->again))
+        return false;
+    struct again *a = container_of(r->again.next, struct again, link);
+    *ret_at = a->at;
+    if (clock_now() < a->at)
+        return false;
+    list_del(&a->link);
+    r->again_count--;
+    pthread_mutex_unlock(&r->nodes->lock);
+    tell_name(r, a->dir, a->name, a->len, true);
+    free(a);
+    pthread_mutex_lock(&r->nodes->lock);
+    return true;
 }
 
 static void *run(void *user)
 {
     struct revoke *r = user;
-    pthread_mutex_lock(&r->lock);
+    pthread_mutex_lock(&r->nodes->lock);
     while (!r->end) {
-        if (list_empty(&r->todo)) {
-            pthread_cond_wait(&r->changed, &r->lock);
-            continue;
-        }
-        struct spelling *s = container_of(r->todo.next, struct spelling, link);
-        list_del(&s->link);
+        uint64_t at = 0;
         r->telling = true;
-        pthread_mutex_unlock(&r->lock);
-        tell(r, s);
-        told(s);
-        pthread_mutex_lock(&r->lock);
+        bool told = next_then(r) || next_step(r) || next_again(r, &at);
         r->telling = false;
-        pthread_cond_broadcast(&r->changed);
+        if (r->end)
+            pthread_cond_broadcast(&r->nodes->work);
+        const struct timespec due = {(time_t)(at / NS_PER_SEC), (long)(at % NS_PER_SEC)};
+        if (!told && !r->end && at)
+            pthread_cond_timedwait(&r->nodes->work, &r->nodes->lock, &due);
+        else if (!told && !r->end)
+            pthread_cond_wait(&r->nodes->work, &r->nodes->lock);
     }
-    pthread_mutex_unlock(&r->lock);
+    pthread_mutex_unlock(&r->nodes->lock);
     return NULL;
 }
 
-int revoke_start(struct revoke *r, struct fuse_session *session)
+int revoke_start(struct revoke *r, struct fuse_session *session, const unsigned device[2])
 {
     r->session = session;
+    r->device = device;
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
@@ -107,146 +170,80 @@ int revoke_start(struct revoke *r, struct fuse_session *session)
     return rc;
 }
 
-static void drop_all(struct list *spellings)
-{
-    struct list *item, *after;
-    list_for_each_safe(item, after, spellings)
-    {
-        list_del(item);
-        told(container_of(item, struct spelling, link));
-    }
-}
-
 #define PATIENCE_NS (NS_PER_SEC / 2)
 
 void revoke_done(struct revoke *r, void (*abort)(void *user), void *user)
 {
     uint64_t until = clock_now() + PATIENCE_NS;
     const struct timespec at = {(time_t)(until / NS_PER_SEC), (long)(until % NS_PER_SEC)};
-    pthread_mutex_lock(&r->lock);
+    pthread_mutex_lock(&r->nodes->lock);
     r->end = true;
-    pthread_cond_broadcast(&r->changed);
-    while (r->telling && pthread_cond_timedwait(&r->changed, &r->lock, &at) != ETIMEDOUT)
+    pthread_cond_broadcast(&r->nodes->work);
+    while (r->telling && pthread_cond_timedwait(&r->nodes->work, &r->nodes->lock, &at) != ETIMEDOUT)
         ;
     bool stuck = r->telling;
-    pthread_mutex_unlock(&r->lock);
+    pthread_mutex_unlock(&r->nodes->lock);
     if (stuck)
         abort(user);
     if (r->started)
         pthread_join(r->thread, NULL);
-    hash_done(&r->negatives);
-    drop_all(&r->given);
-    drop_all(&r->todo);
-    pthread_cond_destroy(&r->changed);
-    pthread_mutex_destroy(&r->lock);
-}
-
-/* ---- what it is told ---- */
-
-/* With the lock. */
-static void forget(struct revoke *r, struct spelling *s)
-{
-    hash_del(&r->negatives, &s->by_fold);
-    list_del(&s->link);
-}
-
-/* With the lock. The exact spelling in the table, or NULL. */
-static struct spelling *find(const struct revoke *r, fuse_ino_t dir, const char *name, size_t len)
-{
-    struct hash_node *item = hash_first(&r->negatives, fold(dir, name, len));
-    for (; item; item = hash_next(item)) {
-        struct spelling *s = container_of(item, struct spelling, by_fold);
-        if (s->dir == dir && s->len == len && memcmp(s->name, name, len) == 0)
-            return s;
+    struct list *item, *after;
+    list_for_each_safe(item, after, &r->after)
+    {
+        struct then *t = container_of(item, struct then, link);
+        t->fn(t->user);
+        free(t);
     }
-    return NULL;
-}
-
-/* With the lock. Makes room for one more of those whose time is over; the oldest are first. */
-static bool make_room(struct revoke *r, uint64_t now)
-{
-    while (!list_empty(&r->given)) {
-        struct spelling *oldest = container_of(r->given.next, struct spelling, link);
-        if (oldest->until > now)
-            break;
-        forget(r, oldest);
-        free(oldest);
+    list_for_each_safe(item, after, &r->again)
+    {
+        free(container_of(item, struct again, link));
     }
-    return r->negatives.count < REVOKE_NEGATIVES_MAX;
-}
-
-bool revoke_negative(struct revoke *r, fuse_ino_t dir, const char *name, uint64_t valid_ns)
-{
-    uint64_t now = clock_now();
-    size_t len = strlen(name);
-    pthread_mutex_lock(&r->lock);
-    struct spelling *s = find(r, dir, name, len);
-    if (s)
-        forget(r, s);
-    bool room = make_room(r, now);
-    if (!s && room)
-        s = spelling_new(dir, name, 0);
-    if (s && hash_add(&r->negatives, &s->by_fold, fold(dir, name, len)) < 0) {
-        free(s);
-        s = NULL;
-    }
-    if (s) {
-        s->until = valid_ns < UINT64_MAX - now ? now + valid_ns : UINT64_MAX;
-        list_add_tail(&r->given, &s->link);
-    }
-    pthread_mutex_unlock(&r->lock);
-    return s;
-}
-
-void revoke_appeared(struct revoke *r, fuse_ino_t dir, const char *name)
-{
-    size_t len = strlen(name);
-    uint64_t hash = fold(dir, name, len);
-    pthread_mutex_lock(&r->lock);
-    struct hash_node *item = hash_first(&r->negatives, hash);
-    while (item) {
-        struct spelling *s = container_of(item, struct spelling, by_fold);
-        item = hash_next(item);
-        if (s->dir != dir || !utf8_fold_equal(s->name, s->len, name, len))
-            continue;
-        forget(r, s);
-        if (s->len == len && memcmp(s->name, name, len) == 0) {
-            free(s); /* the kernel's own call has made it positive */
-            continue;
-        }
-        list_add_tail(&r->todo, &s->link);
-        pthread_cond_broadcast(&r->changed);
-    }
-    pthread_mutex_unlock(&r->lock);
-}
-
-static void add_todo(struct revoke *r, struct spelling *s)
-{
-    if (!s)
-        return; /* no memory: it is forgotten when its time is over */
-    pthread_mutex_lock(&r->lock);
-    list_add_tail(&r->todo, &s->link);
-    pthread_cond_broadcast(&r->changed);
-    pthread_mutex_unlock(&r->lock);
-}
-
-void revoke_name(struct revoke *r, fuse_ino_t dir, const char *name)
-{
-    add_todo(r, spelling_new(dir, name, 0));
-}
-
-void revoke_pages(struct revoke *r, fuse_ino_t node)
-{
-    add_todo(r, spelling_new(node, "", 0));
 }
 
 bool revoke_pages_first(struct revoke *r, fuse_ino_t node, void (*then)(void *user), void *user)
 {
-    struct spelling *s = spelling_new(node, "", 0);
-    if (!s)
+    struct then *t = malloc(sizeof(*t));
+    if (!t)
         return false;
-    s->then = then;
-    s->user = user;
-    add_todo(r, s);
+    *t = (struct then){.node = node, .fn = then, .user = user};
+    pthread_mutex_lock(&r->nodes->lock);
+    list_add_tail(&r->after, &t->link);
+    pthread_cond_broadcast(&r->nodes->work);
+    pthread_mutex_unlock(&r->nodes->lock);
     return true;
+}
+
+/* ---- what share/ tells; with its lock held ---- */
+
+static void name_changed(void *user, const struct share_node *dir, const char *name, size_t len)
+{
+    struct nodes *n = user;
+    known_name_wrong(n, nodes_id(n, dir), name, len);
+}
+
+static void names_changed(void *user, const struct share_node *dir)
+{
+    struct nodes *n = user;
+    known_names_wrong(n, nodes_id(n, dir));
+}
+
+static void node_changed(void *user, const struct share_node *node)
+{
+    struct nodes *n = user;
+    known_node_wrong(n, nodes_id(n, node));
+}
+
+static void all_changed(void *user)
+{
+    known_all_wrong(user);
+}
+
+void revoke_listen(struct revoke *r, struct share *share)
+{
+    const struct share_listener listener = {.name_changed = name_changed,
+                                            .names_changed = names_changed,
+                                            .node_changed = node_changed,
+                                            .all_changed = all_changed,
+                                            .user = r->nodes};
+    share_listen(share, &listener);
 }

@@ -210,7 +210,7 @@ static json_t *refusal(const struct error *err)
     return o ? o : json_pack("{s:s}", "error", strerror(-err->code));
 }
 
-/* What the kernel keeps it does not show: but not how long it may. */
+/* What the kernel keeps it does not show: only whether it may keep what is believed here. */
 static json_t *about_path(struct mount *m, const char *path,
                           int (*call)(struct share *, const char *, json_t **, struct error *))
 {
@@ -218,8 +218,7 @@ static json_t *about_path(struct mount *m, const char *path,
     struct error err;
     if (call(m->share, path, &all, &err) < 0)
         return refusal(&err);
-    json_object_set_new(all, "kernel_keeps_s",
-                        json_real(m->kernel_cache ? (double)m->keep_ns / 1e9 : 0));
+    json_object_set_new(all, "kernel_keeps", json_boolean(m->kernel_cache));
     return all;
 }
 
@@ -295,14 +294,6 @@ static int check_root(struct share *share, struct error *err)
     return rc;
 }
 
-static uint64_t longest_lifetime(const struct settings *s)
-{
-    uint64_t most = s->directory_cache_lifetime;
-    if (most < s->file_info_cache_lifetime)
-        most = s->file_info_cache_lifetime;
-    return most < s->file_not_found_cache_lifetime ? s->file_not_found_cache_lifetime : most;
-}
-
 static struct mount *mount_new(struct share *share, const struct mount_options *o,
                                struct error *err)
 {
@@ -322,7 +313,6 @@ static struct mount *mount_new(struct share *share, const struct mount_options *
     m->server_locks = share_get_options(share)->byte_range_locks;
     m->mfsymlinks = share_get_options(share)->mfsymlinks;
     m->read_only = o->read_only;
-    m->keep_ns = longest_lifetime(&share_get_options(share)->settings) * NS_PER_SEC;
     m->rules = (struct attr_rules){o->uid, o->gid, o->file_mode, o->dir_mode};
     if (nodes_init(&m->nodes, share, root) < 0) {
         free(m);
@@ -333,7 +323,7 @@ static struct mount *mount_new(struct share *share, const struct mount_options *
                share_get_options(share)->settings.file_info_cache_lifetime * NS_PER_SEC);
     handles_init(&m->handles, share, &m->ahead);
     calls_init(&m->calls);
-    revoke_init(&m->revoke);
+    revoke_init(&m->revoke, &m->nodes, &m->handles);
     lock_waits_init(&m->lock_waits);
     pthread_mutex_init(&m->statfs_lock, NULL);
     pthread_mutex_init(&m->loop_lock, NULL);
@@ -358,11 +348,13 @@ int mount_start(struct share *share, const struct mount_options *options, struct
     if (failed.code || session_new(m, options, &failed) < 0 ||
         session_mount(m, options, &failed) < 0 || control_begin(m, &failed) < 0)
         goto fail;
-    rc = revoke_start(&m->revoke, m->session);
+    rc = revoke_start(&m->revoke, m->session, m->device);
     if (rc < 0) {
         error_set(&failed, rc, 0, "thread: %s", strerror(-rc));
         goto fail;
     }
+    if (m->kernel_cache)
+        revoke_listen(&m->revoke, share);
     m->watchdog = watchdog_start(m->device[1]);
     if (!m->watchdog)
         log_line(LOG_DETAIL, "no watchdog: /sys/fs/fuse/connections is not mounted");
@@ -436,6 +428,7 @@ struct mount *mount_free(struct mount *m)
     m->watchdog = watchdog_free(m->watchdog);
     /* Their threads write to the kernel by a descriptor that unmounting closes. */
     lock_waits_done(&m->lock_waits);
+    share_listen(m->share, NULL);
     revoke_done(&m->revoke, abort_connection, m);
     if (m->session)
         fuse_session_unmount(m->session);

@@ -12,6 +12,7 @@
 #include "mount/call.h"
 #include "mount/fuse.h"
 #include "mount/handle.h"
+#include "mount/known.h"
 #include "mount/lock.h"
 #include "mount/node.h"
 #include "mount/revoke.h"
@@ -60,8 +61,7 @@ struct mount {
     char *mountpoint;    /* canonical */
     unsigned device[2];  /* major, minor */
     unsigned max_threads;
-    bool kernel_cache;  /* the profile lets the kernel keep what it was told ... */
-    uint64_t keep_ns;   /* ... for so long at most; constant */
+    bool kernel_cache;  /* the profile lets the kernel keep what it was told; constant */
     bool read_only;     /* constant */
     bool server_locks;  /* locks are asked for here, not kept by the kernel alone; constant */
     bool mfsymlinks;    /* some files are symbolic links; constant */
@@ -99,12 +99,12 @@ static inline struct mount *call_of(fuse_req_t req, enum upcall u)
     return m;
 }
 
-/* How long the kernel may keep something, in seconds as libfuse takes them. It is not told of what
- * the server tells us, so it keeps nothing for longer than what nobody promised anything about. */
-static inline double kernel_timeout(const struct mount *m, uint64_t valid_ns)
+/* How long the kernel may keep something, in seconds as libfuse takes them: as long as share/
+ * believes it, under a promise of the server's too, since the kernel is told when that ends
+ * (revoke.h). `fresh`: nothing about it was revoked since it was asked for (known.h). */
+static inline double kernel_timeout(const struct mount *m, uint64_t valid_ns, bool fresh)
 {
-    uint64_t keep = valid_ns < m->keep_ns ? valid_ns : m->keep_ns;
-    return m->kernel_cache ? (double)keep / 1e9 : 0;
+    return m->kernel_cache && fresh ? (double)valid_ns / 1e9 : 0;
 }
 
 extern const struct fuse_lowlevel_ops mount_ops;
@@ -117,13 +117,27 @@ void reply_error(fuse_req_t req, int rc);
  * mount is read-only. */
 struct mount *change_of(fuse_req_t req, enum upcall u);
 
+/* A name that an answer is about, and known_moment from before share/ was asked. */
+struct about {
+    fuse_ino_t dir;
+    const char *name;
+    uint64_t moment;
+};
+static inline struct about about(struct mount *m, fuse_ino_t dir, const char *name)
+{
+    return (struct about){dir, name, known_moment(&m->nodes)};
+}
+
 /* Fills `ret` for an entry whose share_node gets one more look-up; takes entry->node over, also on
  * failure. */
-int enter_entry(struct mount *m, const struct share_entry *entry, struct fuse_entry_param *ret);
+int enter_entry(struct mount *m, const struct about *what, const struct share_entry *entry,
+                struct fuse_entry_param *ret);
 /* Answers with the entry, or where `rc` says so with the error; takes entry->node over. */
-void reply_entry(struct mount *m, fuse_req_t req, int rc, const struct share_entry *entry);
-void reply_attr(struct mount *m, fuse_req_t req, struct node *node,
-                const struct share_entry *found);
+void reply_entry(struct mount *m, fuse_req_t req, const struct about *what, int rc,
+                 const struct share_entry *entry);
+/* `moment`: known_moment from before it was asked for. */
+void reply_attr(struct mount *m, fuse_req_t req, struct node *node, const struct share_entry *found,
+                uint64_t moment);
 
 /* The attributes of a node: by its name, or where it has none any more by an open of it. */
 int node_getattr(struct mount *m, const struct node *node, struct share_entry *ret);

@@ -91,7 +91,7 @@ static int64_t write_at(const struct file_call *c, const char *buf, size_t size,
     n = share_write(c->m->share, c->handle->file, buf, size, (uint64_t)off, NULL);
     data_changed(c->m, c->node, c->handle);
     if (moved)
-        revoke_pages(&c->m->revoke, c->node->id);
+        known_pages_wrong(&c->m->nodes, c->node->id);
     return n;
 }
 
@@ -106,7 +106,7 @@ void op_write(fuse_req_t req, fuse_ino_t ino, const char *buf, size_t size, off_
     if (c.going)
         n = write_at(&c, buf, size, off, fi->flags & O_APPEND && !fi->writepage);
     if (!file_call_end(&c))
-        revoke_pages(&m->revoke, ino); /* others may have read them before it was done */
+        known_pages_wrong(&m->nodes, ino); /* others may have read them before it was done */
     else if (n < 0)
         reply_error(req, (int)n);
     else

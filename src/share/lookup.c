@@ -246,8 +246,8 @@ static void settle_closing(struct share *s, struct cache_file *dir, const char *
     cache_file_unref(s->cache, f);
 }
 
-int share_lookup(struct share *s, struct share_node *dir, const char *name, struct share_entry *ret,
-                 struct error *err)
+static int look_up_named(struct share *s, struct cache_file *dir, const char *name, bool anew,
+                         struct share_entry *ret, struct error *err)
 {
     struct question q = {.share = s,
                          .dir = dir,
@@ -263,11 +263,25 @@ int share_lookup(struct share *s, struct share_node *dir, const char *name, stru
     pthread_mutex_lock(&s->lock);
     if (!list_empty(&s->closings))
         settle_closing(s, dir, name, q.len);
-    int r = look_up(&q);
+    if (anew)
+        ask_stat(&q);
+    int r = anew ? q.code : look_up(&q);
     pthread_mutex_unlock(&s->lock);
     if (r == 0)
         share_mark_link(s, ret->node, ret);
     return r;
+}
+
+int share_lookup(struct share *s, struct share_node *dir, const char *name, struct share_entry *ret,
+                 struct error *err)
+{
+    return look_up_named(s, dir, name, false, ret, err);
+}
+
+int share_lookup_anew(struct share *s, struct share_node *dir, const char *name,
+                      struct share_entry *ret, struct error *err)
+{
+    return look_up_named(s, dir, name, true, ret, err);
 }
 
 /* ---- attributes of a node ---- */

@@ -54,6 +54,9 @@ uint64_t share_node_serial(const struct share_node *n); /* never reused within a
  * or an error. */
 int share_lookup(struct share *s, struct share_node *dir, const char *name, struct share_entry *ret,
                  struct error *err);
+/* The same as the server has it now, whatever is believed: one request. */
+int share_lookup_anew(struct share *s, struct share_node *dir, const char *name,
+                      struct share_entry *ret, struct error *err);
 /* ret->node is left NULL. */
 int share_getattr(struct share *s, struct share_node *n, struct share_entry *ret,
                   struct error *err);
@@ -70,6 +73,11 @@ const struct file_attr *share_listing_entry(const struct share_listing *l, size_
 /* The node behind entry i (a reference in ret->node). */
 int share_listing_adopt(struct share *s, struct share_listing *l, size_t i,
                         struct share_entry *ret);
+/* Whether the server tells of every change of the names in `dir` and of their attributes. */
+bool share_is_told(struct share *s, struct share_node *dir);
+/* For how long the server has promised to tell of every change of the listing and of the attributes
+ * in it (ns from now); 0: not of both, or it is not believed any more. */
+uint64_t share_listing_promised_ns(struct share *s, struct share_listing *l);
 void share_listing_free(struct share *s, struct share_listing *l);
 
 /* How a file is opened. */

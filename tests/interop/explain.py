@@ -105,16 +105,16 @@ def profiles(samba):
             for path in ("lib/a.txt", "lib/a.txt", "lib/sub"):
                 as_told(f"{profile}, {path}", place, f"{place}/{path}", "stat")
             shown = as_told(f"{profile}, an open", place, f"{place}/lib/a.txt", "open")
-            equal(f"{profile}: the kernel keeps nothing", shown["kernel_keeps_s"], 0)
+            equal(f"{profile}: the kernel keeps nothing", shown["kernel_keeps"], False)
 
 
 def watched(samba):
-    """What the server promised to tell of is believed beyond the lifetime, which is all that the kernel keeps."""
+    """What the server promised to tell of is believed beyond the lifetime."""
     with mounted(samba, "Watches=true,actimeo=1,CacheMaxAge=60") as place:
         f = f"{place}/lib/a.txt"
         check("the server tells of changes", wait_until(lambda: stats(place)["watch"]["state"] == "watching"))
         os.listdir(place), os.listdir(f"{place}/lib"), os.stat(f)
-        time.sleep(1.1)  # the kernel's are over
+        time.sleep(1.1)  # a lifetime
         shown = as_told("under a watch", place, f, "stat", [])
         equal("on whose word", [shown["beliefs"][b]["trust"] for b in ("listed", "info")], ["watch", "watch"])
         check("until the maximum age", 50 < shown["beliefs"]["listed"]["valid_s"] < 60, shown["beliefs"])

@@ -37,15 +37,21 @@ struct share {
     atomic_bool write_only;
     void (*hook)(void *user, const char *name);
     void *hook_user;
+    void (*hook_after)(void *user, const char *name);
+    void *hook_after_user;
     struct cache_file *files[FAKE_MAX];
     size_t file_count;
     struct fake_name names[FAKE_MAX];
     size_t name_count;
     struct fake_counts counts;
     unsigned held;
+    struct share_listener listener; /* protected by lock */
+    bool promised;                  /* what is believed is promised, too */
 };
 
 void fake_wait(struct share *s);
+struct cache_file *fake_add(struct share *s, struct cache_file *dir, const char *name,
+                            uint32_t attributes, const char *content);
 struct share_entry fake_entry(struct share *s, struct cache_file *f);
 struct fake_name *fake_find(struct share *s, const struct cache_file *dir, const char *name);
 void fake_name(struct share *s, struct cache_file *dir, const char *name, struct cache_file *f);

@@ -22,8 +22,8 @@ struct share_listing {
     } entries[];
 };
 
-static struct cache_file *add(struct share *s, struct cache_file *dir, const char *name,
-                              uint32_t attributes, const char *content)
+struct cache_file *fake_add(struct share *s, struct cache_file *dir, const char *name,
+                            uint32_t attributes, const char *content)
 {
     struct cache_file *f = calloc(1, sizeof(*f));
     f->serial = s->file_count;
@@ -70,16 +70,16 @@ struct share *fake_share_new(uint64_t valid_ns)
     s->options.settings.kernel_cache = valid_ns > 0;
     s->options.byte_range_locks = true;
     s->options.settings.file_info_cache_lifetime = (uint32_t)(valid_ns / NS_PER_SEC);
-    struct cache_file *root = add(s, NULL, "", FILE_ATTRIBUTE_DIRECTORY, "");
-    struct cache_file *many = add(s, root, "many", FILE_ATTRIBUTE_DIRECTORY, "");
-    add(s, root, "empty", FILE_ATTRIBUTE_DIRECTORY, "");
-    add(s, root, "hello", FILE_ATTRIBUTE_ARCHIVE, "hello, world\n");
-    add(s, root, "readonly", FILE_ATTRIBUTE_READONLY, "x");
+    struct cache_file *root = fake_add(s, NULL, "", FILE_ATTRIBUTE_DIRECTORY, "");
+    struct cache_file *many = fake_add(s, root, "many", FILE_ATTRIBUTE_DIRECTORY, "");
+    fake_add(s, root, "empty", FILE_ATTRIBUTE_DIRECTORY, "");
+    fake_add(s, root, "hello", FILE_ATTRIBUTE_ARCHIVE, "hello, world\n");
+    fake_add(s, root, "readonly", FILE_ATTRIBUTE_READONLY, "x");
     for (int i = 0; i < FAKE_FILES; i++) {
         char name[16], content[128] = "";
         snprintf(name, sizeof(name), "f%04d", i);
         memset(content, 'c', (size_t)(i % 100));
-        add(s, many, name, FILE_ATTRIBUTE_NORMAL, content);
+        fake_add(s, many, name, FILE_ATTRIBUTE_NORMAL, content);
     }
     return s;
 }
@@ -106,6 +106,13 @@ void fake_share_hook(struct share *s, void (*look_up)(void *user, const char *na
 {
     s->hook = look_up;
     s->hook_user = user;
+}
+
+void fake_share_hook_after(struct share *s, void (*look_up)(void *user, const char *name),
+                           void *user)
+{
+    s->hook_after = look_up;
+    s->hook_after_user = user;
 }
 
 void fake_share_fail(struct share *s, int code)
@@ -165,7 +172,7 @@ uint32_t fake_share_attributes(struct share *s, const char *name)
 void fake_share_add(struct share *s)
 {
     pthread_mutex_lock(&s->lock);
-    add(s, s->files[FAKE_EMPTY], "new", FILE_ATTRIBUTE_NORMAL, "");
+    fake_add(s, s->files[FAKE_EMPTY], "new", FILE_ATTRIBUTE_NORMAL, "");
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -251,7 +258,18 @@ int share_lookup(struct share *s, struct share_node *dir, const char *name, stru
         ret->exact = strcmp(n->name, name) == 0;
     }
     pthread_mutex_unlock(&s->lock);
+    if (s->hook_after)
+        s->hook_after(s->hook_after_user, name);
     return n ? 0 : -ENOENT;
+}
+
+int share_lookup_anew(struct share *s, struct share_node *dir, const char *name,
+                      struct share_entry *ret, struct error *err)
+{
+    pthread_mutex_lock(&s->lock);
+    s->counts.anew++;
+    pthread_mutex_unlock(&s->lock);
+    return share_lookup(s, dir, name, ret, err);
 }
 
 int share_getattr(struct share *s, struct share_node *n, struct share_entry *ret, struct error *err)
@@ -306,6 +324,16 @@ int share_listing_adopt(struct share *s, struct share_listing *l, size_t i, stru
     return 0;
 }
 
+bool share_is_told(struct share *s, struct share_node *dir)
+{
+    return s->promised;
+}
+
+uint64_t share_listing_promised_ns(struct share *s, struct share_listing *l)
+{
+    return s->promised ? s->valid_ns : 0;
+}
+
 void share_listing_free(struct share *s, struct share_listing *l)
 {
     pthread_mutex_lock(&s->lock);
@@ -334,7 +362,7 @@ static int make(struct share *s, struct share_node *dir, const char *name, uint3
 {
     int rc = fake_find(s, dir, name) ? -EEXIST : 0;
     if (rc == 0)
-        give(s, add(s, dir, name, attributes, content), ret);
+        give(s, fake_add(s, dir, name, attributes, content), ret);
     pthread_mutex_unlock(&s->lock);
     return rc;
 }
@@ -473,7 +501,7 @@ int share_create(struct share *s, struct share_node *dir, const char *name, unsi
     else if (s->write_only && how & SHARE_READ)
         rc = -EACCES;
     if (rc == 0) {
-        struct cache_file *f = n ? n->file : add(s, dir, name, attributes, "");
+        struct cache_file *f = n ? n->file : fake_add(s, dir, name, attributes, "");
         bool exact = !n || strcmp(n->name, name) == 0;
         *ret = fake_open(s, f, how);
         give(s, f, ret_entry);

@@ -11,7 +11,7 @@
 #define FAKE_FILES 1000 /* in the directory "many": f0000 ... f0999; file i holds i % 100 bytes */
 
 struct fake_counts {
-    unsigned lookups, getattrs, lists, adopts, opens, opens_with_data, reads, writes, changes,
+    unsigned lookups, anew, getattrs, lists, adopts, opens, opens_with_data, reads, writes, changes,
         locks, lock_releases, statfs;
     size_t largest_read, largest_write;
 };
@@ -23,6 +23,9 @@ struct share *fake_share_free(struct share *s);
 void fake_share_slow(struct share *s, unsigned ms);
 /* Called with the name of each look-up, before it is answered and with no lock held. */
 void fake_share_hook(struct share *s, void (*look_up)(void *user, const char *name), void *user);
+/* The same once it has been answered. */
+void fake_share_hook_after(struct share *s, void (*look_up)(void *user, const char *name),
+                           void *user);
 /* Every change, write and fsync fails with `code` (a negative errno) from now on; 0: none. */
 void fake_share_fail(struct share *s, int code);
 /* Opens that ask for reading are refused. */
@@ -38,8 +41,26 @@ char *fake_share_content(struct share *s, const char *name);
 uint32_t fake_share_attributes(struct share *s, const char *name);
 /* Adds the directory entry empty/new. */
 void fake_share_add(struct share *s);
+/* ---- what others do (a path is "dir/name"); nobody is told of it ... ---- */
+void fake_remote_file(struct share *s, const char *path, const char *content); /* a new one */
+void fake_remote_dir(struct share *s, const char *path);
+/* What is as long as before has the same times, too. */
+void fake_remote_write(struct share *s, const char *path, const char *content);
+void fake_remote_remove(struct share *s, const char *path);
+void fake_remote_move(struct share *s, const char *from, const char *to);
+/* ... but by these: to the listener. */
+void fake_tell_name(struct share *s, const char *path);
+void fake_tell_names(struct share *s, const char *path);
+void fake_tell_node(struct share *s, const char *path);
+void fake_tell_all(struct share *s);
+bool fake_share_is_heard(struct share *s); /* there is a listener */
+/* From now on listings are promised for as long as they are believed. */
+void fake_share_promise(struct share *s);
+
 /* Since the last call. */
 struct fake_counts fake_share_counts(struct share *s);
+/* How often share_file_changed was called, of whatever share. */
+unsigned fake_share_files_changed(void);
 /* References, files and listings that were given out and not given back. */
 unsigned fake_share_held(struct share *s);
 

@@ -53,8 +53,8 @@ static void a_node_lives_as_long_as_its_look_ups(void **state)
     share_node_ref(s, share_root(s));
     assert_int_equal(nodes_init(&nodes, s, share_root(s)), 0);
 
-    assert_int_equal(nodes_enter(&nodes, look_up(s, "hello"), 77, &id), 0);
-    assert_int_equal(nodes_enter(&nodes, look_up(s, "hello"), 77, &again), 0);
+    assert_int_equal(nodes_enter(&nodes, look_up(s, "hello"), 77, false, &id), 0);
+    assert_int_equal(nodes_enter(&nodes, look_up(s, "hello"), 77, false, &again), 0);
     assert_int_equal(id, again);
     assert_int_not_equal(id, FUSE_ROOT_ID);
     assert_int_equal(nodes_count(&nodes), 1);
@@ -80,7 +80,7 @@ static void forgetting_more_than_was_given_empties_the_node(void **state)
     fuse_ino_t id;
     share_node_ref(s, share_root(s));
     assert_int_equal(nodes_init(&nodes, s, share_root(s)), 0);
-    assert_int_equal(nodes_enter(&nodes, look_up(s, "hello"), 77, &id), 0);
+    assert_int_equal(nodes_enter(&nodes, look_up(s, "hello"), 77, false, &id), 0);
     nodes_forget(&nodes, id, UINT64_MAX);
     assert_null(nodes_get(&nodes, id));
     assert_int_equal(nodes_count(&nodes), 0);
