@@ -232,6 +232,21 @@ void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
         remove_name(m, req, parent, name, true);
 }
 
+#define RENAMES_MAX 20
+
+/* What is open beneath a directory stands against its renaming, and a release may come after the
+ * close(2) that it belongs to: as long as files are being closed, it is tried again. */
+static int rename_settled(struct mount *m, const struct node *from, const char *name,
+                          const struct node *to, const char *new_name, bool replace)
+{
+    for (int tries = 0;; tries++) {
+        uint64_t closings = handles_closings(&m->handles);
+        int rc = share_rename(m->share, from->share, name, to->share, new_name, replace, NULL);
+        if (rc != -EACCES || tries == RENAMES_MAX || !handles_closed_since(&m->handles, closings))
+            return rc;
+    }
+}
+
 void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t new_parent,
                const char *new_name, unsigned int flags)
 {
@@ -247,8 +262,7 @@ void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t n
     if (call_begin_change(&m->calls, req, &call) && from && to) {
         name_leaves(m, from, name);
         name_leaves(m, to, new_name);
-        rc = share_rename(m->share, from->share, name, to->share, new_name,
-                          !(flags & RENAME_NOREPLACE), NULL);
+        rc = rename_settled(m, from, name, to, new_name, !(flags & RENAME_NOREPLACE));
     }
     bool there = call_end(&m->calls, &call);
     if (from)

@@ -99,6 +99,7 @@ void handle_unref(struct handles *h, struct handle *handle)
     pthread_mutex_lock(&h->lock);
     hash_del(&h->by_node, &handle->by_node);
     h->files -= file;
+    h->closings += file;
     pthread_cond_broadcast(&h->closed);
     pthread_mutex_unlock(&h->lock);
     destroy(h->share, handle);
@@ -183,6 +184,27 @@ void handles_settle(struct handles *h, fuse_ino_t node)
            pthread_cond_timedwait(&h->closed, &h->lock, &at) != ETIMEDOUT)
         ;
     pthread_mutex_unlock(&h->lock);
+}
+
+uint64_t handles_closings(struct handles *h)
+{
+    pthread_mutex_lock(&h->lock);
+    uint64_t n = h->closings;
+    pthread_mutex_unlock(&h->lock);
+    return n;
+}
+
+bool handles_closed_since(struct handles *h, uint64_t closings)
+{
+    uint64_t until = clock_now() + SETTLE_NS;
+    const struct timespec at = {(time_t)(until / NS_PER_SEC), (long)(until % NS_PER_SEC)};
+    pthread_mutex_lock(&h->lock);
+    while (h->closings == closings && h->files > 0 &&
+           pthread_cond_timedwait(&h->closed, &h->lock, &at) != ETIMEDOUT)
+        ;
+    bool any = h->closings != closings;
+    pthread_mutex_unlock(&h->lock);
+    return any;
 }
 
 /* With the lock. One that wrote and whose descriptor was closed; or that is being closed. */

@@ -41,6 +41,7 @@ struct handles {
     struct ahead *ahead;   /* borrowed */
     struct hash by_node;   /* protected by lock */
     size_t files;          /* handles of files; protected by lock */
+    uint64_t closings;     /* of files, so far; protected by lock */
 };
 
 void handles_init(struct handles *h, struct share *share, struct ahead *ahead);
@@ -67,6 +68,11 @@ void handles_settle(struct handles *h, fuse_ino_t node);
 /* The same for what wrote: until it is closed a server may tell times of before. Whether anything
  * was waited for. */
 bool handles_settle_written(struct handles *h, fuse_ino_t node);
+
+/* How many files were closed so far. */
+uint64_t handles_closings(struct handles *h);
+/* Whether one was since `closings`, or is within a few milliseconds. */
+bool handles_closed_since(struct handles *h, uint64_t closings);
 
 /* The handle behind `fh`, which the kernel carries as a number. */
 static inline struct handle *handle_of(const struct fuse_file_info *fi)
