@@ -108,6 +108,11 @@ void cache_plan_attr(struct cache *c, struct cache_file *f, uint64_t now, struct
  * cache_must_verify says so, VERIFY and plan anew. */
 struct cache_listing *cache_plan_listing(struct cache *c, struct cache_file *dir, uint64_t now);
 
+/* Whether the attributes in a listing of `dir`, as the above gave it, are believed, too: they have
+ * terms of their own. Where not, and they are wanted, LIST anew. O(entries). */
+bool cache_listing_tells(const struct cache *c, const struct cache_file *dir,
+                         const struct cache_listing *l, uint64_t now);
+
 /* Whether a listing of `dir` is held that is promised still but too old, and that one STAT of the
  * directory can renew. Not where the entries' attributes are wanted, too, have run out, and one
  * round trip brings them all: then a LIST costs the same and tells more. */

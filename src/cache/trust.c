@@ -170,6 +170,33 @@ struct term listed_attr_term(const struct cache *c, const struct cache_listing *
     return attr_term(c, f, listing_heard(l, i), true, now);
 }
 
+static bool tells(const struct cache *c, const struct cache_file *dir,
+                  const struct cache_listing *l, size_t i, uint64_t now)
+{
+    const char *spelling;
+    const struct listing_entry *e = listing_at(l, i, &spelling);
+    struct stamp s = listing_heard(l, i);
+    const struct cache_name *n = name_find(c, dir, spelling, e->len);
+    if (!n) {
+        enum observe_trust trust = watch_covers(c, dir, s.asked) ? TRUST_WATCH : TRUST_TIME;
+        return !is_void(c, dir, s.asked) && reckon(c, OBSERVE_INFO, s.sent, trust, 0, now).until &&
+               !modified_since(c, dir, spelling, e->len, s.asked);
+    }
+    const struct file_attr *newer = &n->file->attr;
+    return listed_attr_valid(c, dir, l, i, n->file, now) ||
+           (n->file->believed && info_term(c, n->file, now).until && newer->size == e->attr.size &&
+            newer->written == e->attr.written && newer->attributes == e->attr.attributes);
+}
+
+bool cache_listing_tells(const struct cache *c, const struct cache_file *dir,
+                         const struct cache_listing *l, uint64_t now)
+{
+    for (size_t i = 0; c->enabled[OBSERVE_INFO] && i < cache_listing_count(l); i++)
+        if (!tells(c, dir, l, i, now))
+            return false;
+    return true;
+}
+
 /* ---- promises ---- */
 
 bool cache_promised(struct cache *c, struct cache_file *f, struct cache_ticket ticket)

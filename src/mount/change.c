@@ -311,8 +311,9 @@ static bool changes_anything(const struct share_change *c)
 }
 
 /* By an open that writes if there is one: it has the file also without a name, and a server that
- * sets the time of writing when such an open is closed leaves what was set by that very open. But
- * truncate(2), which is not `by_open`, has to be allowed by what the file is now. */
+ * sets the time of writing when such an open is closed leaves what was set by that very open. One
+ * that is being closed has to be gone first. But truncate(2), which is not `by_open`, has to be
+ * allowed by what the file is now. */
 static int set_attributes(struct mount *m, struct node *node, const struct stat *attr, int to_set,
                           bool by_open, struct share_entry *ret)
 {
@@ -329,6 +330,8 @@ static int set_attributes(struct mount *m, struct node *node, const struct stat 
         return node_getattr(m, node, ret);
     struct handle *handle =
         change.set_size && !by_open ? NULL : handles_find(&m->handles, node->id, true);
+    if (!handle && change.written)
+        handles_settle_written(&m->handles, node->id);
     rc = share_change(m->share, node->share, handle ? handle->file : NULL, &change, ret, NULL);
     if (change.set_size)
         data_changed(m, node, handle);

@@ -400,6 +400,8 @@ static bool says_something(const struct client_basic *b)
     return b->created || b->accessed || b->written || b->attributes;
 }
 
+/* A CLOSE under way of an open that wrote would set the time of its writing after this: its answer
+ * is waited for. */
 static int change_by_name(struct share *s, struct cache_file *n, const struct share_change *change,
                           const struct client_basic *basic, struct share_entry *ret,
                           struct error *err)
@@ -407,6 +409,8 @@ static int change_by_name(struct share *s, struct cache_file *n, const struct sh
     char *path;
     struct file_attr attr;
     pthread_mutex_lock(&s->lock);
+    if (basic->written)
+        closings_settle(s, n);
     int r = share_wire_path(s, n, NULL, 0, &path, err);
     struct cache_ticket ticket = cache_ask(s->cache, clock_now());
     pthread_mutex_unlock(&s->lock);

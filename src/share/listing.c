@@ -77,8 +77,18 @@ static int ask_whole(struct share *s, struct cache_file *dir, struct cache_listi
     return r;
 }
 
-int share_list(struct share *s, struct share_node *dir, struct share_listing **ret,
-               struct error *err)
+/* The believed one (a reference); NULL: there is none that tells what is wanted. With the lock. */
+static struct cache_listing *believed(struct share *s, struct cache_file *dir, bool attributes)
+{
+    uint64_t now = clock_now();
+    struct cache_listing *l = cache_plan_listing(s->cache, dir, now);
+    if (l && attributes && !cache_listing_tells(s->cache, dir, l, now))
+        l = cache_listing_unref(l);
+    return l;
+}
+
+static int list(struct share *s, struct share_node *dir, bool attributes,
+                struct share_listing **ret, struct error *err)
 {
     struct share_listing *out = calloc(1, sizeof *out);
     if (!out)
@@ -86,14 +96,14 @@ int share_list(struct share *s, struct share_node *dir, struct share_listing **r
     int r = 0;
     pthread_mutex_lock(&s->lock);
     for (bool waited = false;; waited = true) {
-        out->list = cache_plan_listing(s->cache, dir, clock_now());
+        out->list = believed(s, dir, attributes);
         if (out->list)
             break;
         if (!waited && flight_wait(s, FLIGHT_LIST, dir, "", 0))
             continue;
         struct flight f;
         flight_begin(s, &f, FLIGHT_LIST, dir, "", 0);
-        bool verify = cache_must_verify(s->cache, dir, false, clock_now());
+        bool verify = cache_must_verify(s->cache, dir, attributes, clock_now());
         if (verify)
             watch_verify(s, dir);
         else
@@ -111,6 +121,12 @@ int share_list(struct share *s, struct share_node *dir, struct share_listing **r
     }
     *ret = out;
     return 0;
+}
+
+int share_list(struct share *s, struct share_node *dir, struct share_listing **ret,
+               struct error *err)
+{
+    return list(s, dir, false, ret, err);
 }
 
 /* The directory's own existence need not be asked for first: the listing's CREATE says it. */
@@ -136,7 +152,7 @@ int share_list_path(struct share *s, const char *path, struct share_listing **re
                          r == -ENOTDIR  ? "not a directory"
                          : r == -ENOENT ? "no such file or directory"
                                         : "out of memory");
-    r = share_list(s, dir, ret, err);
+    r = list(s, dir, true, ret, err);
     share_node_unref(s, dir);
     return r;
 }

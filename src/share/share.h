@@ -207,6 +207,8 @@ int share_open_path(struct share *s, const char *path, struct share_file **ret,
  * within `path`; -EINVAL for the top itself. For the changes above. */
 int share_parent(struct share *s, const char *path, struct share_node **ret_dir,
                  char name[static SHARE_NAME_MAX], struct error *err);
+/* Its entries' attributes are believed, too: share_list answers for the names alone, and each entry
+ * for itself by share_listing_adopt. */
 int share_list_path(struct share *s, const char *path, struct share_listing **ret,
                     struct error *err);
 

@@ -1,0 +1,234 @@
+"""Was this answer allowed?
+
+An answer was asked at one moment and was there at another one. It is allowed if it is the state of what it is about at
+some moment between the two, or a state that had been replaced before it was asked, but by a change of which the client
+was not bound to know yet:
+
+  announced    a break or a notice that tells of it reached the client's socket: 50 ms after that
+  not          the lifetime of what nobody promised, or the maximum age, after the change was made
+  own          made through the very same mount: the moment when the call returned
+  opens        without leases an open asks the server: what is read is what that file is then, by whatever name it was found
+
+What announces a change: a notice of its path or of a directory above it; for a name that comes or goes the break of a
+lease on the directory, for what a file is a break of a lease on that file; and a notice that notices were lost, all.
+Of several announcements within QUIET the last one counts (a change of several steps is told of in several), and it
+counts from the change's end at the earliest.
+
+On a busy machine a thread that wants to run may have to wait. The readers measure for how long (lines H), and what was
+late in the second before or after is given to the client twice, since two of its threads have to run one after the
+other from the socket to the belief. When the answer itself was late does not matter: what counts is when it was asked.
+
+A listing is as many answers as names could be in it: no server lists a directory in one moment.
+"""
+import bisect
+import collections
+import json
+import os
+
+from world import DIRECTORY, FILES, SUBDIRS, File
+
+MS, S = 10**6, 10**9
+GRACE, QUIET = 50 * MS, 250 * MS
+ENOENT = 2
+ALWAYS = 1 << 62
+
+Answer = collections.namedtuple("Answer", "kind asked answered path error rest line")
+
+
+def read_answers(stem):
+    """All answers in the files stem.0, stem.1 ..., and how late the CPU came: {second: the worst}."""
+    answers, late = [], collections.Counter()
+    number = 0
+    while os.path.exists(f"{stem}.{number}"):
+        with open(f"{stem}.{number}") as lines:
+            for line in lines:
+                kind, *rest = line.split()
+                if kind == "H":
+                    second = int(rest[0]) // S
+                    late[second] = max(late[second], int(rest[1]))
+                else:
+                    answers.append(Answer(kind, int(rest[0]), int(rest[1]), rest[2], int(rest[3]), rest[4:], line.strip()))
+        number += 1
+    return answers, late
+
+
+class Announcements:
+    """What reached the client, by path: of the events file of a mount or a library."""
+
+    def __init__(self, events):
+        self.notices, self.breaks, self.lost = collections.defaultdict(list), collections.defaultdict(list), []
+        self.count = collections.Counter()
+        key_path = {}
+        with open(events) as lines:
+            for line in lines:
+                if '"promise"' not in line:
+                    continue
+                e = json.loads(line)
+                self.count[e["name"]] += 1
+                at = e["monotonic_ns"]
+                if e["name"] == "SmbGrantLease":
+                    key_path[e["key"]] = e["path"]
+                elif e["name"] == "SmbBreakLease" and e["key"] in key_path:
+                    self.breaks[key_path[e["key"]]].append(at)
+                elif e["name"] == "SmbChangeNotice":
+                    (self.lost if e["path"] is None else self.notices[e["path"]]).append(at)
+
+    def of(self, change, path, names):
+        """The moments at which `change` of `path` may have been told."""
+        yield self.lost
+        for named in change.named:
+            if path == named or path.startswith(named + "/"):
+                yield self.notices.get(named, ())
+                yield self.breaks.get(named, ())
+                if names:
+                    yield self.breaks.get(os.path.dirname(named), ())
+
+
+class Judge:
+    def __init__(self, world, announcements, late, limit, own=False, opens_ask=False, grace=GRACE):
+        self.world, self.announcements, self.late = world, announcements, late
+        self.limit, self.own, self.grace = limit, own, grace
+        self.announced = self.unannounced = 0
+        paths = set(world.history) | set(world.initial)
+        at_once = {path: self._timeline(path, self._end) for path in paths} if opens_ask else None
+        self.announced = self.unannounced = 0  # counted from here on
+        self.timelines = {path: self._timeline(path, self._deadline) for path in paths}
+        self.at_once = at_once or self.timelines
+
+    # ---- until when an old state may be shown ----
+
+    def _slack(self, at):
+        second = at // S
+        return 2 * max(self.late[second + i] for i in (-1, 0, 1))
+
+    def _told(self, change, path, names):
+        """When it was announced, None: never."""
+        within, after = [], []
+        for times in self.announcements.of(change, path, names):
+            first = bisect.bisect_left(times, change.begin)
+            last = bisect.bisect_right(times, change.end + QUIET)
+            if last > first:
+                within.append(times[last - 1])
+            elif last < len(times):
+                after.append(times[last])
+        return max(within) if within else min(after) if after else None
+
+    def _deadline(self, change, path, names):
+        if self.own:
+            return change.end
+        told = self._told(change, path, names)
+        at = change.end + self.limit
+        if told is not None and told < at:
+            self.announced += 1
+            at = max(told, change.end)
+        else:
+            self.unannounced += 1
+        return at + self.grace + self._slack(at)
+
+    def _end(self, change, path, names):
+        return self._deadline(change, path, names) if change.names() else change.end
+
+    def _timeline(self, path, deadline):
+        """[(state, from, until)]: a state is None, DIRECTORY, a File, or the pair between which it is in flux."""
+        spans, begin, state = [], 0, self.world.initial.get(path)
+        for change, before, after in self.world.history.get(path, ()):
+            until = deadline(change, path, change.names())
+            spans.append((state, begin, until))
+            if path in change.flux:
+                spans.append(((before, after), change.begin, max(until, deadline(change, path, False))))
+            begin, state = change.begin, after
+        spans.append((state, begin, ALWAYS))
+        return self._together(spans)
+
+    @staticmethod
+    def _together(spans):
+        """What was told of a later change was told of the earlier ones, too."""
+        least, out = ALWAYS, []
+        for state, begin, until in reversed(spans):
+            least = min(least, until)
+            out.append((state, begin, least))
+        return out  # the newest first
+
+    # ---- answers ----
+
+    @staticmethod
+    def _states(timelines, path, answer):
+        for state, begin, until in timelines.get(path, ((None, 0, ALWAYS),)):
+            if until < answer.asked:
+                return
+            if begin <= answer.answered:
+                yield state
+
+    def _any(self, path, answer, fits):
+        return any(fits(s) for s in self._states(self.timelines, path, answer))
+
+    def _is(self, answer, path, kind, size=None, mtime=None):
+        """`kind`: d, f, or - for nothing."""
+        def fits(state):
+            if isinstance(state, tuple) and not isinstance(state, File):
+                return kind == "f" or (kind == "-" and None in state)
+            if kind == "f":
+                return isinstance(state, File) and (size is None or (state.size, state.mtime) == (size, mtime))
+            return state == (DIRECTORY if kind == "d" else None)
+        return self._any(path, answer, fits)
+
+    def _holds(self, answer, length, version):
+        """The bytes are of one state; the length may be of another one that is allowed as well."""
+        def version_fits(state):
+            both = state if isinstance(state, tuple) and not isinstance(state, File) else (state,)
+            return any(isinstance(s, File) and (length == 0 or s.version == version) for s in both)
+
+        def length_fits(state):
+            both = state if isinstance(state, tuple) and not isinstance(state, File) else (state,)
+            return (len(both) == 2 and length == 0) or any(isinstance(s, File) and s.size == length for s in both)
+        states = list(self._states(self.at_once, answer.path, answer))
+        return any(map(version_fits, states)) and any(map(length_fits, states))
+
+    def _stat(self, a):
+        if a.error:
+            return a.error == ENOENT and self._is(a, a.path, "-")
+        kind, size, mtime = a.rest
+        return self._is(a, a.path, kind, int(size), int(mtime)) if kind == "f" else self._is(a, a.path, "d")
+
+    def _read(self, a):
+        if a.error:
+            return a.error == ENOENT and self._is(a, a.path, "-")
+        length, version, whole = (int(x) for x in a.rest)
+        return bool(whole) and self._holds(a, length, version)
+
+    def _list(self, a):
+        dynamic = os.path.basename(a.path) in SUBDIRS
+        if a.error:
+            return dynamic and a.error == ENOENT and self._is(a, a.path, "-")
+        if dynamic and not self._is(a, a.path, "d"):
+            return False
+        seen = {}
+        for entry in a.rest:
+            name, kind, *attr = entry.split(":")
+            if name in seen:
+                return False
+            seen[name] = (kind, *(int(x) for x in attr))
+        for name in FILES[:2] if dynamic else FILES + SUBDIRS:
+            kind, *attr = seen.get(name, "-")
+            if not self._is(a, f"{a.path}/{name}", kind, *(attr if kind == "f" else ())):
+                return False
+        return True
+
+    def allows(self, answer):
+        return {"S": self._stat, "R": self._read, "L": self._list}[answer.kind](answer)
+
+    def explain(self, answer):
+        """For people: what was asked, what it could have been, and when that ended."""
+        where = [answer.path] + [p for p in self.timelines if os.path.dirname(p) == answer.path and answer.kind == "L"]
+        out = [f"{answer.line}"]
+        for path in where:
+            for state, begin, until in self.timelines.get(path, ())[:4]:
+                if until > answer.asked - 5 * S:
+                    out.append(f"    {path} {state} from {(begin - answer.asked) / MS:+.1f} ms until "
+                               f"{'now' if until == ALWAYS else f'{(until - answer.asked) / MS:+.1f} ms'} of the question")
+            for change, _, _ in self.world.history.get(path, ()):
+                if -3 * S < change.begin - answer.asked < S:
+                    told = self._told(change, path, change.names())
+                    out.append(f"    {change!r} {(change.begin - answer.asked) / MS:+.1f} .. {(change.end - answer.asked) / MS:+.1f} ms, "
+                               f"told {'never' if told is None else f'{(told - answer.asked) / MS:+.1f} ms'}")
+        return "\n".join(out)

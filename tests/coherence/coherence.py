@@ -1,0 +1,59 @@
+#!/usr/bin/env python3
+"""The coherence checker: no answer is older than was promised.
+
+    coherence.py LARDER READER [--newer ROOT] [--changes N] [--modes leases,watch,neither] [--writers mount,smbclient,disk,self]
+
+A mount and the library look at a tree of 200 directories while somebody changes it in another way: another mount,
+smbclient, the server's own disk, or programs on the very mount. N changes in all; runs.py has how,
+checker.py what is allowed.
+"""
+import argparse
+import sys
+
+from runs import MODES, WRITERS, run
+from bed import Samba, check, finish, newer_samba
+
+parser = argparse.ArgumentParser()
+parser.add_argument("larder")
+parser.add_argument("reader")
+parser.add_argument("--newer", metavar="ROOT")
+parser.add_argument("--changes", type=int, default=2000)
+parser.add_argument("--modes", default="watch,neither", help="of leases, both, watch, neither")
+parser.add_argument("--writers", default=",".join(WRITERS))
+parser.add_argument("--rate", type=float, default=120, help="changes a second")
+options = parser.parse_args()
+modes, writers = options.modes.split(","), options.writers.split(",")
+
+
+def look(samba, mode, writer, changes):
+    result = run(samba, options.reader, MODES[mode], writer, changes, options.rate)
+    print(f"   {MODES[mode].name}, changed by {writer}: {result.changes} changes ({result.refused} refused), "
+          f"{result.announced} announced, {result.unannounced} not; {result.answers} answers {dict(result.asked)}; "
+          f"the CPU came up to {result.late:.1f} ms too late", flush=True)
+    check(f"{MODES[mode].name}, changed by {writer}: no answer is older than promised", not result.violations,
+          f"{len(result.violations)} of {result.answers} are\n" +
+          "\n".join(f"{name}: {why}" for name, why in result.violations[:5]))
+    if mode != "neither" and writer != "disk":
+        check("and what was changed was announced", result.announced > 20 * result.unannounced, result.unannounced)
+    return result.older
+
+
+def modes_on(samba, which):
+    for mode in which:
+        older = [look(samba, mode, w, max(1, options.changes // (len(modes) * len(writers)))) for w in writers]
+        check(f"{MODES[mode].name}: held against a fifth of the time that is promised, answers are too old", any(older), older)
+
+
+older = [m for m in modes if m in ("watch", "neither")]
+if older:
+    with Samba() as samba:
+        samba.start()
+        modes_on(samba, older)
+if len(older) < len(modes):
+    if options.newer and newer_samba(options.newer):
+        with Samba(root=options.newer) as samba:
+            samba.start()
+            modes_on(samba, [m for m in modes if m not in older])
+    elif not older:
+        sys.exit(77)
+finish()

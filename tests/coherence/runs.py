@@ -1,0 +1,182 @@
+"""One run: a mount and the library look at a share while somebody changes it; what they said is judged afterwards."""
+import collections
+import mmap
+import os
+import shutil
+import struct
+import subprocess
+import sys
+import tempfile
+import time
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(HERE, "..", "interop"))
+import bed  # noqa: E402
+from bed import PASSWORD, check, equal, mounted, stats, user_name, wait_until  # noqa: E402
+from checker import GRACE, MS, QUIET, S, Announcements, Judge, read_answers  # noqa: E402
+from world import DIRS, World, directory  # noqa: E402
+from writers import ByPath, OnDisk, Smbclient  # noqa: E402
+
+HOT, LIFETIME, MAX_AGE = 16, 1, 2
+WRITERS = ("mount", "smbclient", "disk", "self")
+Mode = collections.namedtuple("Mode", "name options limit")  # limit: s that what nobody tells of may be believed
+MODES = {
+    "leases": Mode("leases", "Leases=true,Watches=false", MAX_AGE),
+    "both": Mode("leases and the watch", "Leases=true,Watches=true", MAX_AGE),
+    "watch": Mode("the watch", "Watches=true", MAX_AGE),
+    "neither": Mode("neither", "Watches=false", LIFETIME),
+}
+
+
+def changeable(samba):
+    """The share belongs to whom its clients act as."""
+    if os.getuid() == 0:
+        subprocess.run(["chown", "-R", user_name(), samba.share], check=True)
+
+
+class Readers:
+    """A process of reader.c."""
+
+    def __init__(self, program, kind, place, hot, out, threads, pause_us):
+        self.out = out
+        self.run = subprocess.Popen([program, kind, place, hot, out, str(os.getpid()), str(threads), str(pause_us)],
+                                    stdin=subprocess.PIPE, env={**os.environ, "LARDER_PASSWORD": PASSWORD})
+
+    def end(self):
+        self.run.stdin.close()
+        return self.run.wait(60)
+
+
+class Hot:
+    """Where the readers look: at what changes next, what has just changed, and what has changed so long ago that it has to
+    be known by now."""
+
+    def __init__(self, path, limit):
+        with open(path, "wb") as f:
+            f.write(bytes(4 * HOT))
+        self.file = open(path, "r+b")
+        self.map = mmap.mmap(self.file.fileno(), 4 * HOT)
+        self.limit = limit
+        self.changed = collections.deque()  # (when, directory), the newest last
+
+    def tell(self, coming):
+        now = time.monotonic()
+        while self.changed and self.changed[0][0] < now - self.limit - 1:
+            self.changed.popleft()
+        recent = [d for _, d in self.changed][-4:]
+        old = [d for at, d in self.changed if at < now - self.limit][-8:]
+        shown = (list(coming)[:HOT - len(recent) - len(old)] + recent + old)[:HOT]
+        self.map[:] = struct.pack(f"={HOT}I", *(shown[i % len(shown)] for i in range(HOT)))
+
+    def close(self):
+        self.map.close()
+        self.file.close()
+
+
+def change_world(world, writer, hot, count, rate):
+    """Makes `count` changes, and says how many were refused (a directory that somebody has open is not renamed)."""
+    coming = collections.deque(world.random.sample(range(DIRS), 8))
+    free_at = collections.Counter()
+    refused = made = 0
+    due = time.monotonic()
+    while made < count:
+        hot.tell(coming)
+        due = max(due + 1 / rate, time.monotonic() - 0.2)
+        time.sleep(max(0, due - time.monotonic()))
+        here, other = coming.popleft(), coming[0]
+        time.sleep(max(0, max(free_at[here], free_at[other]) - time.monotonic()))
+        while len(coming) < 8:
+            next_one = world.random.randrange(DIRS)
+            if next_one not in coming and time.monotonic() >= free_at[next_one]:
+                coming.append(next_one)
+        change = world.any_change(directory(here), directory(other))
+        try:
+            if change.prepare:
+                writer.create(*change.prepare)
+            change.begin = time.monotonic_ns()
+            getattr(writer, change.op)(*change.args)
+            change.end = time.monotonic_ns()
+        except PermissionError:
+            if change.flux:  # it may be half made
+                raise
+            refused += 1
+        else:
+            world.made(change)
+            made += 1
+        now = time.monotonic()
+        moved = any(p.startswith(directory(other) + "/") for p in change.named)
+        for d in (here, coming.popleft()) if moved else (here,):
+            free_at[d] = now + QUIET / S
+            hot.changed.append((now, d))
+    return refused
+
+
+class Result:
+    def __init__(self):
+        self.violations, self.answers, self.announced, self.unannounced, self.late = [], 0, 0, 0, 0
+        self.older = 0  # answers that a fifth of the promised time would not have allowed
+        self.asked = collections.Counter()
+
+
+def judge(result, world, name, stem, events, late, mode, own):
+    answers, _ = read_answers(stem)
+    announcements = Announcements(events)
+    # the kernel keeps names and attributes for their lifetimes, whatever the server tells
+    grace = GRACE + LIFETIME * S * (name == "mount")
+    j = Judge(world, announcements, late, mode.limit * S, own, "Leases=true" not in mode.options, grace)
+    result.answers += len(answers)
+    result.announced += j.announced
+    result.unannounced += j.unannounced
+    result.violations += [(name, j.explain(a)) for a in answers if not j.allows(a)]
+    stricter = Judge(world, announcements, late, mode.limit * S // 5, own, False)
+    result.older += sum(not stricter.allows(a) for a in answers)
+    for kind, what in (("S", "stat"), ("L", "list"), ("R", "read")):
+        result.asked[what] += sum(a.kind == kind for a in answers)
+
+
+def run(samba, reader, mode, writer_name, count, rate, pause_us=1500):
+    """`samba` is started; gives a Result."""
+    work = tempfile.mkdtemp(prefix="larder-coherence-")
+    options = f"{mode.options},actimeo={LIFETIME},CacheMaxAge={MAX_AGE}"
+    world = World(f"{writer_name} {mode.name} {count}")
+    for name in os.listdir(samba.share):
+        shutil.rmtree(os.path.join(samba.share, name))
+    world.make(samba.share)
+    changeable(samba)
+    hot = Hot(f"{work}/hot", mode.limit)
+    result = Result()
+    with mounted(samba, options, f"events={work}/mount.events") as place, mounted(samba, "profile=off") as other:
+        by_library = f"{samba.target},user={user_name()},{options},events={work}/library.events"
+        hot.tell(range(HOT))
+        if "Watches=true" in mode.options:
+            check("the server tells the mount of changes",
+                  wait_until(lambda: stats(place)["watch"]["state"] == "watching"), stats(place).get("watch"))
+        readers = [Readers(reader, "mount", place, f"{work}/hot", f"{work}/mount", 3, pause_us),
+                   Readers(reader, "library", by_library, f"{work}/hot", f"{work}/library", 2, pause_us)]
+        try:
+            writer = {"mount": lambda: ByPath(other), "self": lambda: ByPath(place), "disk": lambda: OnDisk(samba),
+                      "smbclient": lambda: Smbclient(samba)}[writer_name]()
+            time.sleep(0.3)  # something is believed
+            result.refused = change_world(world, writer, hot, count, rate)
+            last = collections.deque([d for _, d in hot.changed], 8)
+            end = time.monotonic() + mode.limit + 0.3
+            while time.monotonic() < end:  # what was changed last is asked for until it has to be known
+                hot.tell(last)
+                time.sleep(0.1)
+            writer.close()
+        finally:
+            ended = [r.end() for r in readers]
+            hot.close()
+        equal("the readers have written down what they were told", ended, [0, 0])
+        result.stats = stats(place)
+        different = world.differences(samba.share)
+        check("what was to be changed is changed on the server", not different, different)
+    _, late = read_answers(f"{work}/mount")
+    for second, worst in read_answers(f"{work}/library")[1].items():
+        late[second] = max(late[second], worst)
+    result.late = max(late.values(), default=0) / MS
+    judge(result, world, "mount", f"{work}/mount", f"{work}/mount.events", late, mode, writer_name == "self")
+    judge(result, world, "library", f"{work}/library", f"{work}/library.events", late, mode, False)
+    result.changes = len(world.changes)
+    shutil.rmtree(work) if not os.environ.get("COHERENCE_KEEP") else print("kept:", work)
+    return result
