@@ -66,6 +66,9 @@ bool cache_file_same(const struct cache_file *f, const struct file_attr *attr);
 /* Builds the path in the share ("a/b", "" for the root) by one of the file's names. Returns its
  * length, or -ESTALE where no name leads to the file any more, -ENAMETOOLONG. */
 int cache_file_path(const struct cache_file *f, char *out, size_t cap);
+/* The directory that this name is in (borrowed); NULL for the root, and where no name leads to the
+ * file any more. */
+struct cache_file *cache_file_parent(const struct cache_file *f);
 /* "dir's path" + "/" + name. */
 int cache_child_path(const struct cache_file *dir, const char *name, size_t len, char *out,
                      size_t cap);

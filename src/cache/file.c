@@ -544,6 +544,12 @@ int cache_file_path(const struct cache_file *f, char *out, size_t cap)
     return n ? cache_child_path(n->dir, n->spelling, n->len, out, cap) : -ESTALE;
 }
 
+struct cache_file *cache_file_parent(const struct cache_file *f)
+{
+    const struct cache_name *n = list_empty(&f->names) ? NULL : name_leading_to(f);
+    return n ? n->dir : NULL;
+}
+
 int cache_child_path(const struct cache_file *dir, const char *name, size_t len, char *out,
                      size_t cap)
 {

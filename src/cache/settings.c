@@ -22,6 +22,9 @@
 
 /* ---- profiles ---- */
 
+/* Windows' defaults for handles that are kept under a lease. */
+#define PROMISES .dormant_directory_timeout = 600, .dormant_file_limit = 1023
+
 /* What 23H2 and 25H2 share: Windows' defaults (Get-SmbClientConfiguration), requests one by one,
  * nothing left to the kernel. CacheMemoryMax is ours; it is out of the way here. */
 #define WINDOWS_PROFILE                                                                            \
@@ -29,14 +32,16 @@
     .directory_cache_entry_size_max = 64 * KIB, .file_info_cache = true,                           \
     .file_info_cache_lifetime = 10, .file_info_cache_entries_max = 64,                             \
     .file_not_found_cache = true, .file_not_found_cache_lifetime = 5,                              \
-    .file_not_found_cache_entries_max = 128, .cache_memory_max = 1024 * MIB, .cache_max_age = 60
+    .file_not_found_cache_entries_max = 128, .cache_memory_max = 1024 * MIB, .cache_max_age = 60,  \
+    PROMISES
 
 /* Windows' lifetimes, with room for a whole source tree; the memory is what bounds it. */
 #define LARDER_FIGURES                                                                             \
     .directory_cache_lifetime = 10, .directory_cache_entries_max = 4096,                           \
     .directory_cache_entry_size_max = 64 * MIB, .file_info_cache_lifetime = 10,                    \
     .file_info_cache_entries_max = 65536, .file_not_found_cache_lifetime = 5,                      \
-    .file_not_found_cache_entries_max = 65536, .cache_memory_max = 64 * MIB, .cache_max_age = 60
+    .file_not_found_cache_entries_max = 65536, .cache_memory_max = 64 * MIB, .cache_max_age = 60,  \
+    PROMISES
 
 #define CONNECTION                                                                                 \
     .require_security_signature = true, .smb2_dialect_min = 0x0202, .smb2_dialect_max = 0x0311
@@ -65,6 +70,7 @@ static const struct settings profiles[] = {
         .file_not_found_cache = true,
         .info_answers_lookup = true,
         .on_miss = ON_MISS_EVIDENCE,
+        .leases = true,
         .compound = true,
         .kernel_cache = true,
         .performance_events = true,
@@ -144,9 +150,16 @@ static const struct setting table[] = {
     {{"CacheMemoryMax", "bytes", "memory of the three caches together", 64 * KIB, TIB},
      KIND_U64,
      AT(cache_memory_max)},
+    SWITCH("Leases", leases, "ask for leases, and believe until they break; needs compounds"),
     SWITCH("Watches", watches, "have the server tell of changes, and believe for as long"),
     LIFETIME("CacheMaxAge", cache_max_age,
-             "how long anything is believed under a watch; 0: no longer than without"),
+             "how long anything is believed under a lease or watch; 0: no longer than without"),
+    LIFETIME("DormantDirectoryTimeout", dormant_directory_timeout,
+             "how long a handle that nobody uses is kept open under a lease; 0: not at all"),
+    {{"DormantFileLimit", "handles",
+      "handles kept open that nobody uses, of files and directories; 0: none", 0, UINT32_MAX},
+     KIND_U32,
+     AT(dormant_file_limit)},
     SWITCH("RequireSecuritySignature", require_security_signature,
            "sign every request and refuse what is not signed"),
     {{"Smb2DialectMin", "", "the oldest dialect offered: 2.0.2, 2.1, 3.0, 3.0.2 or 3.1.1", 0x0202,

@@ -38,8 +38,12 @@ struct settings {
     uint64_t cache_memory_max; /* bytes, of all three caches together */
 
     /* Promises of the server. */
+    bool leases;            /* ask for them, where the server has them */
     bool watches;           /* have the server tell of changes, where it does */
     uint32_t cache_max_age; /* s that a belief lives under a promise; 0: as without one */
+    uint32_t
+        dormant_directory_timeout; /* s that a handle which nobody uses is kept under a lease */
+    uint32_t dormant_file_limit;   /* such handles, of files and directories together */
 
     /* What makes a profile. */
     bool info_answers_lookup; /* false: file info answers attributes only, as the report's Windows

@@ -1,7 +1,7 @@
 /*
  * `larder stats`: what a live mount says about itself over its control socket. The JSON is the
  * mount's reply as it came; the text is the same reply as three tables: what went over the wire,
- * what the caches answered and why they did not, and what the kernel asked.
+ * what the caches answered and why they did not, and what the kernel asked; leases in two lines.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -18,7 +18,7 @@
 static const char help[] =
     "larder stats /mnt\n\n"
     "Shows what a mounted share has asked its server and what its caches answered:\n"
-    "requests, round trips, hits, misses with their reasons, faults. Only the mount's\n"
+    "requests, round trips, hits, misses with their reasons, leases, faults. Only the mount's\n"
     "process is asked, neither the server nor the mounted directory.\n\n"
     "  --json   everything, as one JSON object\n";
 
@@ -110,7 +110,7 @@ static void print_commands(const json_t *all)
 }
 
 /* "expired 12, absent 3"; returns the sum. */
-static uint64_t miss_reasons(json_t *misses, char *out, size_t cap)
+static uint64_t reasons_text(json_t *misses, char *out, size_t cap)
 {
     uint64_t sum = 0;
     size_t at = 0;
@@ -150,7 +150,7 @@ static void print_caches(const json_t *all)
         const json_t *state = json_object_get(json_object_get(all, "caches"), name);
         const json_t *trust = json_object_get(counts, "hit_by_trust");
         uint64_t hits = number(counts, "hit");
-        uint64_t misses = miss_reasons(json_object_get(counts, "miss"), reasons, sizeof(reasons));
+        uint64_t misses = reasons_text(json_object_get(counts, "miss"), reasons, sizeof(reasons));
         report_row(t);
         report_cell(t, "%s%s", name,
                     json_is_true(json_object_get(state, "enabled")) ? "" : " (off)");
@@ -169,6 +169,29 @@ static void print_caches(const json_t *all)
     }
     report_print(t, stdout, REPORT_TEXT);
     report_table_free(t);
+}
+
+static void print_leases(const json_t *all)
+{
+    json_t *leases = json_object_get(all, "leases");
+    const json_t *dormant = json_object_get(leases, "dormant");
+    char line[512], reasons[256], n[4][REPORT_NUMBER];
+
+    if (!json_is_true(json_object_get(leases, "files")) &&
+        !json_is_true(json_object_get(leases, "directories")))
+        return;
+    snprintf(line, sizeof(line), "asked %s, granted %s, broken %s, acknowledged %s",
+             report_count(n[0], number(leases, "asked")),
+             report_count(n[1], number(leases, "granted")),
+             report_count(n[2], number(leases, "broken")),
+             report_count(n[3], number(leases, "acknowledged")));
+    field("leases", line);
+    reasons_text(json_object_get(leases, "given_up"), reasons, sizeof(reasons));
+    snprintf(line, sizeof(line), "%s of directories, %s of files; reopened %s; given up: %s",
+             report_count(n[0], number(dormant, "directories")),
+             report_count(n[1], number(dormant, "files")),
+             report_count(n[2], number(leases, "reopened")), reasons);
+    field("handles kept", line);
 }
 
 static void print_upcalls(const json_t *all)
@@ -235,6 +258,7 @@ int cmd_stats(int argc, char **argv)
         putchar('\n');
         print_caches(all);
         putchar('\n');
+        print_leases(all);
         print_upcalls(all);
         print_faults(all);
     }

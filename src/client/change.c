@@ -224,12 +224,17 @@ static struct setting basic_setting(const struct client_basic *basic, bool optio
 }
 
 int client_set_basic(struct client *c, const char *path, const struct client_basic *basic,
-                     enum client_style style, struct file_attr *ret_attr, struct error *err)
+                     const struct client_keys *keys, enum client_style style,
+                     struct file_attr *ret_attr, struct error *err)
 {
     const struct operation op = {c, "set attributes of", path, err};
     uint8_t buf[WIRE_BASIC_SIZE];
     const struct change change = {
-        .how = {FILE_WRITE_ATTRIBUTES, 0, FILE_SHARE_ALL, FILE_OPEN, FILE_OPEN_REPARSE_POINT},
+        .how = {.access = FILE_WRITE_ATTRIBUTES,
+                .share = FILE_SHARE_ALL,
+                .disposition = FILE_OPEN,
+                .options = FILE_OPEN_REPARSE_POINT,
+                .keys = keys},
         .set = {basic_setting(basic, false, buf)},
         .count = 1,
     };
@@ -245,7 +250,8 @@ int client_file_set_basic(struct client_file *f, const struct client_basic *basi
     return set_open(&op, f->handle->id, &set, NULL);
 }
 
-int client_set_size(struct client *c, const char *path, uint64_t size, enum client_style style,
+int client_set_size(struct client *c, const char *path, uint64_t size,
+                    const struct client_keys *keys, enum client_style style,
                     struct file_attr *ret_attr, struct error *err)
 {
     const struct operation op = {c, "truncate", path, err};
@@ -255,8 +261,11 @@ int client_set_size(struct client *c, const char *path, uint64_t size, enum clie
         return operation_error(&op, -EFBIG, "no file can be as large");
     wire_size_encode(&data, size);
     const struct change change = {
-        .how = {FILE_WRITE_DATA, 0, FILE_SHARE_ALL, FILE_OPEN,
-                FILE_NON_DIRECTORY_FILE | FILE_OPEN_REPARSE_POINT},
+        .how = {.access = FILE_WRITE_DATA,
+                .share = FILE_SHARE_ALL,
+                .disposition = FILE_OPEN,
+                .options = FILE_NON_DIRECTORY_FILE | FILE_OPEN_REPARSE_POINT,
+                .keys = keys},
         .set = {{FILE_END_OF_FILE_INFORMATION, rd_init(buf, data.pos)}},
         .count = 1,
     };
@@ -265,12 +274,15 @@ int client_set_size(struct client *c, const char *path, uint64_t size, enum clie
 
 /* ---- names ---- */
 
-int client_mkdir(struct client *c, const char *path, enum client_style style,
-                 struct file_attr *ret_attr, struct error *err)
+int client_mkdir(struct client *c, const char *path, const struct client_keys *keys,
+                 enum client_style style, struct file_attr *ret_attr, struct error *err)
 {
     const struct operation op = {c, "make directory", path, err, true};
     const struct change change = {
-        .how = {0, 0, FILE_SHARE_ALL, FILE_CREATE, FILE_DIRECTORY_FILE},
+        .how = {.share = FILE_SHARE_ALL,
+                .disposition = FILE_CREATE,
+                .options = FILE_DIRECTORY_FILE,
+                .keys = keys},
     };
     return change_and_tell(&op, style, &change, ret_attr);
 }
@@ -308,14 +320,18 @@ static void target_done(struct target *t)
 }
 
 static int give_name(const struct operation *op, uint32_t access, uint8_t info_class,
-                     const char *to, bool replace, enum client_style style,
-                     struct file_attr *ret_attr)
+                     const char *to, bool replace, const struct client_keys *keys,
+                     enum client_style style, struct file_attr *ret_attr)
 {
     struct target target;
     int r = target_init(op, info_class, to, replace, &target);
     if (r == 0) {
         const struct change change = {
-            .how = {access, 0, FILE_SHARE_ALL, FILE_OPEN, FILE_OPEN_REPARSE_POINT},
+            .how = {.access = access,
+                    .share = FILE_SHARE_ALL,
+                    .disposition = FILE_OPEN,
+                    .options = FILE_OPEN_REPARSE_POINT,
+                    .keys = keys},
             .set = {target.set},
             .count = 1,
         };
@@ -326,20 +342,23 @@ static int give_name(const struct operation *op, uint32_t access, uint8_t info_c
 }
 
 int client_rename(struct client *c, const char *from, const char *to, bool replace,
-                  enum client_style style, struct file_attr *ret_attr, struct error *err)
+                  const struct client_keys *keys, enum client_style style,
+                  struct file_attr *ret_attr, struct error *err)
 {
     const struct operation op = {c, "rename", from, err, .to = to};
-    return give_name(&op, ACCESS_DELETE, FILE_RENAME_INFORMATION, to, replace, style, ret_attr);
+    return give_name(&op, ACCESS_DELETE, FILE_RENAME_INFORMATION, to, replace, keys, style,
+                     ret_attr);
 }
 
 int client_link(struct client *c, const char *from, const char *to, bool replace,
-                enum client_style style, struct file_attr *ret_attr, struct error *err)
+                const struct client_keys *keys, enum client_style style, struct file_attr *ret_attr,
+                struct error *err)
 {
     const struct operation op = {c, "link", from, err, .to = to};
     uint32_t access = c->facts.maximal_access; /* 0: not told */
     if (access && !(access & FILE_WRITE_DATA)) /* Samba would make it all the same */
         return operation_error(&op, -EROFS, "the share is read-only for this user");
-    return give_name(&op, 0, FILE_LINK_INFORMATION, to, replace, style, ret_attr);
+    return give_name(&op, 0, FILE_LINK_INFORMATION, to, replace, keys, style, ret_attr);
 }
 
 int client_file_rename(struct client_file *f, const char *to, bool replace, struct error *err)
@@ -401,7 +420,7 @@ static int remove_read_only(const struct operation *op, const struct client_how 
     change.how.access |= FILE_WRITE_ATTRIBUTES;
     int r = change_path(op, style, &change, &changed);
     if (r < 0) /* harmless where nothing was taken away, or it was given back already */
-        (void)client_set_basic(op->client, op->path, &ro.with, style, NULL, NULL);
+        (void)client_set_basic(op->client, op->path, &ro.with, how->keys, style, NULL, NULL);
     return r;
 }
 
@@ -424,8 +443,8 @@ static bool is_link(struct client *c, const char *path, enum client_style style)
            (attr.attributes & FILE_ATTRIBUTE_REPARSE_POINT);
 }
 
-int client_remove(struct client *c, const char *path, bool dir, enum client_style style,
-                  struct error *err)
+int client_remove(struct client *c, const char *path, bool dir, const struct client_keys *keys,
+                  enum client_style style, struct error *err)
 {
     const struct operation op = {c, dir ? "remove directory" : "remove", path, err};
     struct client_how how = {
@@ -433,6 +452,7 @@ int client_remove(struct client *c, const char *path, bool dir, enum client_styl
         .share = FILE_SHARE_ALL,
         .disposition = FILE_OPEN,
         .options = (dir ? FILE_DIRECTORY_FILE : FILE_NON_DIRECTORY_FILE) | FILE_OPEN_REPARSE_POINT,
+        .keys = keys,
     };
     int r = remove_by(&op, &how, style);
     if (r == -EISDIR && !dir && is_link(c, path, style)) {

@@ -28,6 +28,7 @@ enum { CLIENT_LEASE_READ = 1, CLIENT_LEASE_HANDLE = 2, CLIENT_LEASE_WRITE = 4 };
 
 struct client_lease; /* what the server promises about one file or directory */
 struct client_lease_ask;
+struct client_keys;
 
 /* Called on the receive thread: O(1), must not block, must not call back into the client except for
  * client_lease_acknowledge. */
@@ -154,6 +155,7 @@ struct client_how {
     uint32_t disposition; /* FILE_OPEN, FILE_CREATE, FILE_OPEN_IF, FILE_OVERWRITE ... */
     uint32_t options; /* FILE_DIRECTORY_FILE, FILE_NON_DIRECTORY_FILE, FILE_OPEN_REPARSE_POINT */
     struct client_lease_ask *lease; /* NULL: none */
+    const struct client_keys *keys; /* NULL: none; not looked at where a lease is asked for */
 };
 /* 1 round trip. ret_created (may be NULL): the file was not there before. ret_attr as
  * client_open's.
@@ -194,6 +196,13 @@ struct client_lease_ask {
     const struct client_lease *parent; /* of the directory it is in; NULL: none */
     unsigned state;                    /* what to ask for */
     unsigned ret_state;                /* what was granted by this CREATE */
+};
+
+/* By which leases the server knows that an open is ours, so that it breaks none of them: of the
+ * file itself, and of the directory in which a name or what is told of it changes. Neither is asked
+ * for, nor renewed. -EINVAL: `own` was given out for the file under another of its names. */
+struct client_keys {
+    const struct client_lease *own, *parent; /* NULL: none */
 };
 
 /* client_open with a lease (CLIENT_COMPOUND). */
@@ -283,7 +292,7 @@ int client_lock(struct client_file *f, enum client_lock_type type, uint64_t offs
 
 /* ret_attr, where there is one, has the state after the change, from CLOSE with post-query
  * attributes; its id is that of the CREATE's QFid, 0 where none came. May be NULL. A reparse point
- * itself is changed, not what it leads to. */
+ * itself is changed, not what it leads to. `keys` may be NULL. */
 
 /* FileBasicInformation; 0 leaves a value as it is. Times are FILETIMEs; `attributes` replaces all
  * of them (FILE_ATTRIBUTE_NORMAL for none). */
@@ -292,24 +301,28 @@ struct client_basic {
     uint32_t attributes;
 };
 int client_set_basic(struct client *c, const char *path, const struct client_basic *basic,
-                     enum client_style style, struct file_attr *ret_attr, struct error *err);
+                     const struct client_keys *keys, enum client_style style,
+                     struct file_attr *ret_attr, struct error *err);
 int client_file_set_basic(struct client_file *f, const struct client_basic *basic,
                           struct error *err);
-int client_set_size(struct client *c, const char *path, uint64_t size, enum client_style style,
+int client_set_size(struct client *c, const char *path, uint64_t size,
+                    const struct client_keys *keys, enum client_style style,
                     struct file_attr *ret_attr, struct error *err);
-int client_mkdir(struct client *c, const char *path, enum client_style style,
-                 struct file_attr *ret_attr, struct error *err);
+int client_mkdir(struct client *c, const char *path, const struct client_keys *keys,
+                 enum client_style style, struct file_attr *ret_attr, struct error *err);
 /* Removes a file, or with `dir` an empty directory (-ENOTEMPTY). The name is gone when this returns
  * unless another open holds the file. A read-only file is removed too (POSIX asks only the
  * directory): its attribute is taken away first where the server insists, and given back if that
  * did not help. */
-int client_remove(struct client *c, const char *path, bool dir, enum client_style style,
-                  struct error *err);
+int client_remove(struct client *c, const char *path, bool dir, const struct client_keys *keys,
+                  enum client_style style, struct error *err);
 /* -EEXIST without `replace`. Both paths relative to the share. */
 int client_rename(struct client *c, const char *from, const char *to, bool replace,
-                  enum client_style style, struct file_attr *ret_attr, struct error *err);
+                  const struct client_keys *keys, enum client_style style,
+                  struct file_attr *ret_attr, struct error *err);
 int client_link(struct client *c, const char *from, const char *to, bool replace,
-                enum client_style style, struct file_attr *ret_attr, struct error *err);
+                const struct client_keys *keys, enum client_style style, struct file_attr *ret_attr,
+                struct error *err);
 /* The same by an open that has the right DELETE: renames, then has it removed by its last close. */
 int client_file_rename(struct client_file *f, const char *to, bool replace, struct error *err);
 int client_file_remove(struct client_file *f, struct error *err);
@@ -319,7 +332,7 @@ int client_file_remove(struct client_file *f, struct error *err);
  * point; malloc'ed. -EINVAL: no link; -EOPNOTSUPP: the server (or its file system) has none. */
 int client_read_link(struct client *c, const char *path, char **ret, struct error *err);
 int client_symlink(struct client *c, const char *path, const char *target, bool dir,
-                   struct file_attr *ret_attr, struct error *err);
+                   const struct client_keys *keys, struct file_attr *ret_attr, struct error *err);
 
 /* ---- close ---- */
 

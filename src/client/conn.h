@@ -322,8 +322,10 @@ static inline uint32_t compound_status(const struct compound *m, unsigned i)
 
 /* ---- lease.c ---- */
 
-/* Appends the create context that asks for a lease, and remembers that it does. `ask` NULL: none.
- * Whether there is one now, which RequestedOplockLevel is to say. */
+/* Appends the create context that shows keys and asks for nothing. Whether there is one now, which
+ * RequestedOplockLevel is to say. */
+bool lease_carry(struct compound *m, const struct client_keys *keys, struct wr *chain, bool last);
+/* The same for one that asks for a lease; remembers that it does. */
 bool lease_ask(struct compound *m, struct client_lease_ask *ask, struct wr *chain, bool last);
 /* What became of it, when the compound's replies are in, into the caller's ask. `path`: of what was
  * opened, for its event. */

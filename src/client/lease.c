@@ -124,38 +124,59 @@ void lease_set_state(struct client_lease *l, unsigned state)
 
 /* ---- asking ---- */
 
-/* 3.2.4.3.8. A parent without a lease of one's own goes with a key that nobody has, and asks for
- * nothing: the server then knows whose directory lease such an open does not break. */
+static void give_parent(const struct conn *c, const struct client_lease *parent,
+                        struct wire_lease *want)
+{
+    if (!parent || !c->leases_dirs)
+        return;
+    memcpy(want->parent_key, parent->key, sizeof(want->parent_key));
+    want->flags = SMB2_LEASE_FLAG_PARENT_LEASE_KEY_SET;
+}
+
+static void add_context(struct wr *chain, const struct wire_lease *want, bool last)
+{
+    uint8_t data[LEASE_CONTEXT_MAX];
+    struct wr w = wr_init(data, sizeof(data));
+    wire_lease_encode(&w, want);
+    wire_create_context_encode(chain, WIRE_LEASE_CONTEXT, data, (uint32_t)w.pos, last);
+}
+
+/* 3.2.4.3.8. Without a key of one's own a parent's goes with one that nobody has. */
+bool lease_carry(struct compound *m, const struct client_keys *keys, struct wr *chain, bool last)
+{
+    const struct conn *c = m->conn;
+    const struct client_lease *own = keys->own;
+    struct wire_lease want = {.version = c->lease_version};
+
+    if (!c->lease_version)
+        return false;
+    give_parent(c, keys->parent, &want);
+    if (own && (!own->is_dir || c->leases_dirs))
+        memcpy(want.key, own->key, sizeof(want.key));
+    else if (!want.flags || getrandom(want.key, sizeof(want.key), 0) != sizeof(want.key))
+        return false;
+    add_context(chain, &want, last);
+    return true;
+}
+
 bool lease_ask(struct compound *m, struct client_lease_ask *ask, struct wr *chain, bool last)
 {
     struct conn *c = m->conn;
-    if (!ask)
-        return false;
     struct client_lease *l = ask->lease;
-    struct wire_lease want = {.version = c->lease_version};
+    struct wire_lease want = {.version = c->lease_version, .state = ask->state};
 
     m->flight.ask = ask;
-    if (l && l->is_dir ? !c->leases_dirs : !c->lease_version)
+    if (!l)
+        return lease_carry(m, &(struct client_keys){.parent = ask->parent}, chain, last);
+    if (l->is_dir ? !c->leases_dirs : !c->lease_version)
         return false;
-    if (ask->parent && c->leases_dirs) {
-        memcpy(want.parent_key, ask->parent->key, sizeof(want.parent_key));
-        want.flags = SMB2_LEASE_FLAG_PARENT_LEASE_KEY_SET;
-    }
-    if (l) {
-        memcpy(want.key, l->key, sizeof(want.key));
-        want.state = ask->state;
-        pthread_mutex_lock(&c->lock);
-        m->flight.lease = lease_ref(l);
-        pthread_mutex_unlock(&c->lock);
-        list_init(&m->flight.link);
-    } else if (!want.flags || getrandom(want.key, sizeof(want.key), 0) != sizeof(want.key)) {
-        return false;
-    }
-
-    uint8_t data[LEASE_CONTEXT_MAX];
-    struct wr w = wr_init(data, sizeof(data));
-    wire_lease_encode(&w, &want);
-    wire_create_context_encode(chain, WIRE_LEASE_CONTEXT, data, (uint32_t)w.pos, last);
+    give_parent(c, ask->parent, &want);
+    memcpy(want.key, l->key, sizeof(want.key));
+    pthread_mutex_lock(&c->lock);
+    m->flight.lease = lease_ref(l);
+    pthread_mutex_unlock(&c->lock);
+    list_init(&m->flight.link);
+    add_context(chain, &want, last);
     return true;
 }
 

@@ -245,13 +245,14 @@ static int take_back(const struct operation *op, struct handle *h, uint32_t stat
 }
 
 static int make_link(const struct operation *op, const struct rd *data, bool dir,
-                     struct file_attr *ret_attr)
+                     const struct client_keys *keys, struct file_attr *ret_attr)
 {
     const struct client_how how = {
         .access = FILE_WRITE_DATA | FILE_WRITE_ATTRIBUTES | ACCESS_DELETE,
         .share = FILE_SHARE_ALL,
         .disposition = FILE_CREATE,
         .options = (dir ? FILE_DIRECTORY_FILE : FILE_NON_DIRECTORY_FILE) | FILE_OPEN_REPARSE_POINT,
+        .keys = keys,
     };
     struct ioctl io = {.code = FSCTL_SET_REPARSE_POINT, .input = *data};
     struct file_attr made, closed;
@@ -272,7 +273,7 @@ static int make_link(const struct operation *op, const struct rd *data, bool dir
 }
 
 int client_symlink(struct client *c, const char *path, const char *target, bool dir,
-                   struct file_attr *ret_attr, struct error *err)
+                   const struct client_keys *keys, struct file_attr *ret_attr, struct error *err)
 {
     const struct operation op = {c, "link", path, err, true};
     struct wire_reparse reparse = {.tag = IO_REPARSE_TAG_SYMLINK, .relative = *target != '/'};
@@ -285,7 +286,7 @@ int client_symlink(struct client *c, const char *path, const char *target, bool 
         struct wr w = wr_init(buf, WIRE_REPARSE_MAX);
         wire_reparse_encode(&w, &reparse);
         const struct rd data = rd_init(buf, w.pos);
-        r = wr_ok(&w) ? make_link(&op, &data, dir, ret_attr)
+        r = wr_ok(&w) ? make_link(&op, &data, dir, keys, ret_attr)
                       : operation_error(&op, -ENAMETOOLONG, "the target is too long");
     } else {
         r = no_memory(&op);

@@ -93,7 +93,9 @@ static void encode_create(struct compound *m, const struct client_how *how, bool
 {
     uint8_t context[128];
     struct wr chain = wr_init(context, sizeof(context));
-    bool leased = lease_ask(m, how->lease, &chain, !id);
+    bool leased = how->lease  ? lease_ask(m, how->lease, &chain, !id)
+                  : how->keys ? lease_carry(m, how->keys, &chain, !id)
+                              : false;
     if (id)
         wire_create_context_encode(&chain, "QFid", NULL, 0, true); /* 2.2.13.2.9 */
 

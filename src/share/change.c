@@ -24,16 +24,26 @@ struct target {
     size_t len;
     char *path; /* for the wire */
     struct cache_ticket ticket;
+    struct promise_ask ask; /* by whose leases the server knows that it is us */
 };
 
-/* With the lock. */
-static int aim(struct share *s, struct cache_file *dir, const char *name, struct target *ret,
-               struct error *err)
+/* With the lock. `file`: what the name leads to, as far as it is known; NULL: it is made. */
+static int aim(struct share *s, struct cache_file *dir, const char *name, struct cache_file *file,
+               struct target *ret, struct error *err)
 {
     *ret = (struct target){.dir = dir, .name = name, .len = strlen(name)};
     int r = share_named_path(s, dir, name, &ret->path, err);
+    if (r == 0)
+        promise_ask(s, file, dir, 0, &ret->ask);
     ret->ticket = cache_ask(s->cache, clock_now());
     return r;
+}
+
+/* With the lock. */
+static void target_done(struct share *s, struct target *t)
+{
+    promise_answer_none(s, &t->ask);
+    free(t->path);
 }
 
 /* With the lock. A refusal may tell that there is no such name. */
@@ -73,52 +83,64 @@ int share_mkdir(struct share *s, struct share_node *dir, const char *name, struc
     struct file_attr attr;
     struct error e = {0};
     pthread_mutex_lock(&s->lock);
-    int r = aim(s, dir, name, &t, &e);
+    int r = aim(s, dir, name, NULL, &t, &e);
     pthread_mutex_unlock(&s->lock);
     if (r == 0)
-        r = client_mkdir(s->client, t.path, s->style, &attr, &e);
-    free(t.path);
-    if (r < 0) {
-        give_error(err, &e);
-        return r;
-    }
+        do {
+            r = client_mkdir(s->client, t.path, &t.ask.keys, s->style, &attr, &e);
+        } while (r < 0 && promise_again(s, &t.ask, &e));
     attr.links = 1;
     pthread_mutex_lock(&s->lock);
-    r = share_commit_made(s, dir, name, &attr, NULL, t.ticket, ret, err);
+    if (r == 0)
+        r = share_commit_made(s, dir, name, &attr, NULL, t.ticket, ret, &e);
+    target_done(s, &t);
     pthread_mutex_unlock(&s->lock);
+    if (r < 0)
+        give_error(err, &e);
+    return r;
+}
+
+/* With the lock. */
+static int commit_link(struct share *s, struct cache_file *n, const struct target *t,
+                       struct file_attr *attr, struct share_entry *ret, struct error *err)
+{
+    const struct file_attr *heard = cache_file_heard(n);
+    if (heard && heard->links)
+        attr->links = heard->links + 1;
+    int r = share_commit_made(s, t->dir, t->name, attr, n, t->ticket, ret, err);
+    if (r == 0) /* how many links there are the reply did not tell */
+        ret->valid_ns = 0;
+    cache_own_attr(s->cache, n, NULL, cache_ask(s->cache, clock_now()), clock_now());
     return r;
 }
 
 int share_link(struct share *s, struct share_node *n, struct share_node *dir, const char *name,
                struct share_entry *ret, struct error *err)
 {
-    struct target t;
+    struct target t = {0};
     struct file_attr attr;
+    struct error e = {0};
     char *from = NULL;
     pthread_mutex_lock(&s->lock);
-    int r = share_wire_path(s, n, NULL, 0, &from, err);
+    promise_give_up(s, n, false); /* the lease belongs to its one name */
+    int r = share_wire_path(s, n, NULL, 0, &from, &e);
     if (r == 0)
-        r = aim(s, dir, name, &t, err);
-    else
-        t.path = NULL;
+        r = aim(s, dir, name, n, &t, &e);
     pthread_mutex_unlock(&s->lock);
     if (r == 0)
-        r = client_link(s->client, from, t.path, false, s->style, &attr, err);
+        do {
+            r = client_link(s->client, from, t.path, false, &t.ask.keys, s->style, &attr, &e);
+        } while (r < 0 && promise_again(s, &t.ask, &e));
     free(from);
-    free(t.path);
-    if (r < 0)
-        return r;
     pthread_mutex_lock(&s->lock);
-    const struct file_attr *heard = cache_file_heard(n);
-    if (heard && heard->links)
-        attr.links = heard->links + 1;
-    r = share_commit_made(s, dir, name, &attr, n, t.ticket, ret, err);
-    if (r == 0) /* how many links there are the reply did not tell */
-        ret->valid_ns = 0;
-    cache_own_attr(s->cache, n, NULL, cache_ask(s->cache, clock_now()), clock_now());
+    if (r == 0)
+        r = commit_link(s, n, &t, &attr, ret, &e);
+    target_done(s, &t);
     pthread_mutex_unlock(&s->lock);
     if (r == 0)
         share_mark_link(s, n, ret);
+    else
+        give_error(err, &e);
     return r;
 }
 
@@ -142,13 +164,14 @@ static int hidden_path(const char *path, char **ret, struct error *err)
 
 /* With the right to take READONLY away, which is in the way of removal; who does not have that may
  * still remove what is not read-only. */
-static int open_to_remove(struct share *s, const char *path, struct client_file **ret,
-                          struct error *err)
+static int open_to_remove(struct share *s, const char *path, const struct client_keys *keys,
+                          struct client_file **ret, struct error *err)
 {
     struct client_how how = {.access = ACCESS_DELETE | FILE_READ_ATTRIBUTES | FILE_WRITE_ATTRIBUTES,
                              .share = FILE_SHARE_ALL,
                              .disposition = FILE_OPEN,
-                             .options = FILE_NON_DIRECTORY_FILE | FILE_OPEN_REPARSE_POINT};
+                             .options = FILE_NON_DIRECTORY_FILE | FILE_OPEN_REPARSE_POINT,
+                             .keys = keys};
     struct file_attr ignored;
     int r = client_create(s->client, path, &how, ret, &ignored, NULL, err);
     if (r != -EACCES)
@@ -158,12 +181,15 @@ static int open_to_remove(struct share *s, const char *path, struct client_file 
 }
 
 /* Takes the name away from the file, which stays. */
-static int hide(struct share *s, const char *path, struct hidden *ret, struct error *err)
+static int hide(struct share *s, struct target *t, struct hidden *ret, struct error *err)
 {
+    const char *path = t->path;
     int r = hidden_path(path, &ret->path, err);
     if (r < 0)
         return r;
-    r = open_to_remove(s, path, &ret->open, err);
+    do {
+        r = open_to_remove(s, path, &t->ask.keys, &ret->open, err);
+    } while (r < 0 && promise_again(s, &t->ask, err));
     if (r < 0) {
         free(ret->path);
         return r;
@@ -199,18 +225,22 @@ static int hidden_remove(struct share *s, struct hidden *h, const char *path, st
     return r;
 }
 
-/* With the lock: the file with this name (a reference) where it is open here, else NULL. */
-static struct cache_file *open_here(struct share *s, const struct target *t)
+/* With the lock: the file (may be NULL) where it is open here, else NULL. */
+static struct cache_file *open_here(struct share *s, struct cache_file *f)
 {
-    struct cache_file *f = cache_peek(s->cache, t->dir, t->name, t->len);
-    if (f && !opens_find(s, f)) {
-        cache_file_unref(s->cache, f);
-        f = NULL;
-    }
-    return f;
+    return f && opens_find(s, f) ? f : NULL;
 }
 
 /* ---- remove ---- */
+
+static int remove_by_name(struct share *s, struct target *t, bool is_dir, struct error *err)
+{
+    int r;
+    do {
+        r = client_remove(s->client, t->path, is_dir, &t->ask.keys, s->style, err);
+    } while (r < 0 && promise_again(s, &t->ask, err));
+    return r;
+}
 
 int share_remove(struct share *s, struct share_node *dir, const char *name, bool is_dir,
                  struct error *err)
@@ -219,15 +249,18 @@ int share_remove(struct share *s, struct share_node *dir, const char *name, bool
     struct hidden hidden;
     struct error e = {0};
     pthread_mutex_lock(&s->lock);
-    int r = aim(s, dir, name, &t, &e);
-    struct cache_file *open = r == 0 && !is_dir ? open_here(s, &t) : NULL;
+    struct cache_file *file = cache_peek(s->cache, dir, name, strlen(name));
+    if (file)
+        promise_give_up(s, file, false);
+    int r = aim(s, dir, name, file, &t, &e);
+    struct cache_file *open = r == 0 && !is_dir ? open_here(s, file) : NULL;
     pthread_mutex_unlock(&s->lock);
     if (open) {
-        r = hide(s, t.path, &hidden, &e);
+        r = hide(s, &t, &hidden, &e);
         if (r == 0)
             r = hidden_remove(s, &hidden, t.path, &e);
     } else if (r == 0) {
-        r = client_remove(s->client, t.path, is_dir, s->style, &e);
+        r = remove_by_name(s, &t, is_dir, &e);
     }
     pthread_mutex_lock(&s->lock);
     if (r == 0)
@@ -236,10 +269,10 @@ int share_remove(struct share *s, struct share_node *dir, const char *name, bool
         learn_missing(s, &t, &e);
     if (open && r == 0)
         opens_hidden(s, open);
-    if (open)
-        cache_file_unref(s->cache, open);
+    target_done(s, &t);
+    if (file)
+        cache_file_unref(s->cache, file);
     pthread_mutex_unlock(&s->lock);
-    free(t.path);
     if (r < 0)
         give_error(err, &e);
     return r;
@@ -251,7 +284,8 @@ struct move {
     struct target from, to;
     bool replace;
     bool from_is_dir, from_known; /* as far as it is known here */
-    bool to_is_open;
+    struct cache_file
+        *replaced; /* what is open here and stands at the target; a reference, or NULL */
 };
 
 /* What stands at a target: 1 a directory, 0 not, or an error. */
@@ -263,6 +297,18 @@ static int target_is_dir(struct share *s, const struct target *t)
         return r;
     share_node_unref(s, e.node);
     return file_attr_is_dir(&e.attr);
+}
+
+static int rename_by_name(struct share *s, struct move *m, bool replace, struct file_attr *ret_attr,
+                          struct error *err)
+{
+    struct target *t = &m->from;
+    int r;
+    do {
+        r = client_rename(s->client, t->path, m->to.path, replace, &t->ask.keys, s->style, ret_attr,
+                          err);
+    } while (r < 0 && promise_again(s, &t->ask, err));
+    return r;
 }
 
 /* The name is taken, or may not be: a server replaces no directory, and tells too little why. */
@@ -277,21 +323,21 @@ static int replace_what_is_there(struct share *s, struct move *m, int refused,
     if (to && !from)
         return error_set(err, -EISDIR, 0, "%s: is a directory", m->to.name);
     if (from) { /* one empty directory may be replaced by another */
-        int r = client_remove(s->client, m->to.path, true, s->style, err);
+        int r = remove_by_name(s, &m->to, true, err);
         if (r < 0)
             return r;
     }
-    return client_rename(s->client, m->from.path, m->to.path, !from, s->style, ret_attr, err);
+    return rename_by_name(s, m, !from, ret_attr, err);
 }
 
 static int replace_open(struct share *s, struct move *m, struct file_attr *ret_attr,
                         struct error *err)
 {
     struct hidden hidden;
-    int r = hide(s, m->to.path, &hidden, err);
+    int r = hide(s, &m->to, &hidden, err);
     if (r < 0)
         return r;
-    r = client_rename(s->client, m->from.path, m->to.path, false, s->style, ret_attr, err);
+    r = rename_by_name(s, m, false, ret_attr, err);
     if (r < 0)
         hidden_give_back(s, &hidden, m->to.path);
     else /* it has lost its name; at worst the hidden one stays */
@@ -301,33 +347,36 @@ static int replace_open(struct share *s, struct move *m, struct file_attr *ret_a
 
 static int move(struct share *s, struct move *m, struct file_attr *ret_attr, struct error *err)
 {
-    if (m->to_is_open && m->replace)
+    if (m->replaced)
         return replace_open(s, m, ret_attr, err);
     bool outright = m->replace && m->from_known && !m->from_is_dir;
-    int r = client_rename(s->client, m->from.path, m->to.path, outright, s->style, ret_attr, err);
+    int r = rename_by_name(s, m, outright, ret_attr, err);
     bool in_the_way = r == -EEXIST || r == -EACCES || r == -EISDIR || r == -ENOTEMPTY;
     return m->replace && in_the_way ? replace_what_is_there(s, m, r, ret_attr, err) : r;
 }
 
-/* With the lock. */
+/* With the lock, not while handles of ours that would be in the way are closed. */
 static int aim_move(struct share *s, struct move *m, struct cache_file *from_dir, const char *from,
                     struct cache_file *to_dir, const char *to, struct error *err)
 {
-    int r = aim(s, from_dir, from, &m->from, err);
-    if (r == 0)
-        r = aim(s, to_dir, to, &m->to, err);
-    if (r < 0)
-        return r;
-    struct cache_file *source = cache_peek(s->cache, from_dir, from, m->from.len);
-    struct cache_file *target = cache_peek(s->cache, to_dir, to, m->to.len);
+    struct cache_file *source = cache_peek(s->cache, from_dir, from, strlen(from));
+    struct cache_file *target = cache_peek(s->cache, to_dir, to, strlen(to));
     m->from_known = source != NULL;
     m->from_is_dir = source && cache_file_is_dir(source);
-    m->to_is_open = target && target != source && opens_find(s, target);
+    if (source)
+        promise_give_up(s, source, m->from_is_dir);
+    if (target && target != source)
+        promise_give_up(s, target, false);
+    if (m->replace && target && target != source && opens_find(s, target))
+        m->replaced = cache_file_ref(target);
+    int r = aim(s, from_dir, from, source, &m->from, err);
+    if (r == 0)
+        r = aim(s, to_dir, to, target, &m->to, err);
     if (source)
         cache_file_unref(s->cache, source);
     if (target)
         cache_file_unref(s->cache, target);
-    return 0;
+    return r;
 }
 
 /* With the lock. */
@@ -358,15 +407,18 @@ int share_rename(struct share *s, struct share_node *from_dir, const char *from,
     pthread_mutex_unlock(&s->lock);
     if (r == 0)
         r = move(s, &m, &attr, &e);
-    if (r == 0) {
-        pthread_mutex_lock(&s->lock);
+    pthread_mutex_lock(&s->lock);
+    if (r == 0)
         commit_move(s, &m, &attr);
-        pthread_mutex_unlock(&s->lock);
-    } else {
+    if (r == 0 && m.replaced)
+        opens_hidden(s, m.replaced);
+    if (m.replaced)
+        cache_file_unref(s->cache, m.replaced);
+    target_done(s, &m.from);
+    target_done(s, &m.to);
+    pthread_mutex_unlock(&s->lock);
+    if (r < 0)
         give_error(err, &e);
-    }
-    free(m.from.path);
-    free(m.to.path);
     return r;
 }
 
@@ -400,6 +452,18 @@ static bool says_something(const struct client_basic *b)
     return b->created || b->accessed || b->written || b->attributes;
 }
 
+static int set_by_name(struct share *s, const char *path, const struct share_change *change,
+                       const struct client_basic *basic, const struct client_keys *keys,
+                       struct file_attr *ret_attr, struct error *err)
+{
+    int r = 0;
+    if (change->set_size)
+        r = client_set_size(s->client, path, change->size, keys, s->style, ret_attr, err);
+    if (r == 0 && says_something(basic))
+        r = client_set_basic(s->client, path, basic, keys, s->style, ret_attr, err);
+    return r;
+}
+
 /* A CLOSE under way of an open that wrote would set the time of its writing after this: its answer
  * is waited for. */
 static int change_by_name(struct share *s, struct cache_file *n, const struct share_change *change,
@@ -408,20 +472,24 @@ static int change_by_name(struct share *s, struct cache_file *n, const struct sh
 {
     char *path;
     struct file_attr attr;
+    struct promise_ask ask;
     pthread_mutex_lock(&s->lock);
     if (basic->written)
         closings_settle(s, n);
     int r = share_wire_path(s, n, NULL, 0, &path, err);
+    if (r == 0)
+        promise_ask(s, n, NULL, 0, &ask);
     struct cache_ticket ticket = cache_ask(s->cache, clock_now());
     pthread_mutex_unlock(&s->lock);
     if (r < 0)
         return r;
-    struct error e = {0};
-    if (change->set_size)
-        r = client_set_size(s->client, path, change->size, s->style, &attr, &e);
-    if (r == 0 && says_something(basic))
-        r = client_set_basic(s->client, path, basic, s->style, &attr, &e);
+    struct error e;
+    do {
+        e = (struct error){0};
+        r = set_by_name(s, path, change, basic, &ask.keys, &attr, &e);
+    } while (r < 0 && promise_again(s, &ask, &e));
     pthread_mutex_lock(&s->lock);
+    promise_answer_none(s, &ask);
     uint64_t until = 0;
     if (r == 0 && attr.attributes)
         until = share_own_attr(s, n, &attr, ticket);

@@ -70,12 +70,14 @@ static uint32_t kept_attributes(const struct file_attr *heard)
     return heard ? heard->attributes & (FILE_ATTRIBUTE_HIDDEN | FILE_ATTRIBUTE_SYSTEM) : 0;
 }
 
-static struct client_how how_of(unsigned how, uint32_t disposition, uint32_t attributes)
+static struct client_how how_of(unsigned how, uint32_t disposition, uint32_t attributes,
+                                struct promise_ask *ask)
 {
     struct client_how h = {.attributes = attributes,
                            .share = FILE_SHARE_ALL,
                            .disposition = disposition,
-                           .options = FILE_NON_DIRECTORY_FILE};
+                           .options = FILE_NON_DIRECTORY_FILE,
+                           .lease = &ask->lease};
     if (how & SHARE_READ)
         h.access |= FILE_READ_DATA;
     if (how & SHARE_WRITE)
@@ -112,29 +114,42 @@ static int create_path(struct share *s, const char *path, struct client_how how,
     return create_knowing(s, path, how, ret, ret_attr, ret_created, NULL) < 0 ? r : 0;
 }
 
+static int open_to_read(struct share *s, const char *path, size_t want, struct promise_ask *ask,
+                        struct share_file *f, struct file_attr *ret_attr, struct error *err)
+{
+    if (s->style == CLIENT_COMPOUND)
+        return client_open_leased(s->client, path, &ask->lease, f->first, want, &f->open, ret_attr,
+                                  &f->first_len, &f->first_is_all, err);
+    return client_open(s->client, path, s->style, f->first, want, &f->open, ret_attr, &f->first_len,
+                       &f->first_is_all, err);
+}
+
 /* Opens what is there, without any lock. `heard`: its attributes as they were last heard of, or
  * NULL. */
 static int open_path(struct share *s, const char *path, unsigned how, const struct file_attr *heard,
-                     struct share_file **ret, struct file_attr *ret_attr, struct error *err)
+                     struct promise_ask *ask, struct share_file **ret, struct file_attr *ret_attr,
+                     struct error *err)
 {
     struct share_file *f;
     size_t want = share_first_read(s, how, heard ? &heard->size : NULL);
     int r = file_new(s, how, want, &f, err);
     if (r < 0)
         return r;
-    if (how & SHARE_WRITE) {
-        uint32_t disposition = how & SHARE_TRUNCATE ? FILE_OVERWRITE : FILE_OPEN;
-        r = create_path(s, path, how_of(how, disposition, kept_attributes(heard)), &f->open,
-                        ret_attr, NULL, err);
-        f->wrote = how & SHARE_TRUNCATE;
-    } else {
-        r = client_open(s->client, path, s->style, f->first, want, &f->open, ret_attr,
-                        &f->first_len, &f->first_is_all, err);
-    }
+    uint32_t disposition = how & SHARE_TRUNCATE ? FILE_OVERWRITE : FILE_OPEN;
+    struct client_how as = how_of(how, disposition, kept_attributes(heard), ask);
+    struct error e;
+    do {
+        e = (struct error){0};
+        r = how & SHARE_WRITE ? create_path(s, path, as, &f->open, ret_attr, NULL, &e)
+                              : open_to_read(s, path, want, ask, f, ret_attr, &e);
+    } while (r < 0 && promise_again(s, ask, &e));
     if (r < 0) {
         file_free(f);
+        if (err)
+            *err = e;
         return r;
     }
+    f->wrote = how & SHARE_TRUNCATE;
     if (f->first_len == 0 && !f->first_is_all)
         drop_first(f);
     *ret = f;
@@ -157,6 +172,38 @@ static int take_open(struct share *s, struct share_file *f, struct cache_file *n
 
 /* ---- by node ---- */
 
+/* By a handle that is kept, for as long as what it would tell is believed: no request. With the
+ * lock. */
+static bool reopen(struct share *s, struct share_node *n, unsigned how, struct share_file **ret,
+                   struct share_entry *ret_entry)
+{
+    struct cache_plan plan;
+    struct share_file *f;
+    struct promise *p;
+    if (how & ~(unsigned)(SHARE_READ | SHARE_WANT_DATA) || !promise_keeps(s, n))
+        return false;
+    cache_plan_attr(s->cache, n, clock_now(), &plan);
+    if (plan.step != CACHE_ANSWER)
+        return false;
+    struct client_file *open = promise_reopen(s, n, &p);
+    bool done = open && file_new(s, how, 0, &f, NULL) == 0;
+    if (done && opens_add(s, f, n) < 0) {
+        file_free(f);
+        done = false;
+    }
+    if (done) {
+        f->open = open;
+        f->promise = p;
+        *ret = f;
+        if (ret_entry)
+            share_entry_of(n, &plan.attr, plan.valid_until, ret_entry);
+    } else if (open) {
+        promise_close(s, p, open);
+    }
+    cache_file_unref(s->cache, plan.file);
+    return done;
+}
+
 /* Opens by the name that leads to the node now. *ret_again: it is not under that name, but there is
  * another one. */
 static int open_by_name(struct share *s, struct share_node *n, unsigned how,
@@ -165,22 +212,32 @@ static int open_by_name(struct share *s, struct share_node *n, unsigned how,
 {
     char *path;
     struct file_attr heard, attr;
+    struct promise_ask ask = {0};
     *ret_again = false;
     pthread_mutex_lock(&s->lock);
+    if (reopen(s, n, how, ret, ret_entry)) {
+        pthread_mutex_unlock(&s->lock);
+        return 0;
+    }
     int r = share_wire_path(s, n, NULL, 0, &path, err);
     const struct file_attr *known = cache_file_heard(n);
     if (known)
         heard = *known;
+    if (r == 0)
+        promise_ask(s, n, NULL, how, &ask);
     struct cache_ticket ticket = cache_ask(s->cache, clock_now());
     pthread_mutex_unlock(&s->lock);
     if (r < 0)
         return r;
     struct share_file *f = NULL;
     struct error e = {0};
-    r = open_path(s, path, how, known ? &heard : NULL, &f, &attr, &e);
+    r = open_path(s, path, how, known ? &heard : NULL, &ask, &f, &attr, &e);
     pthread_mutex_lock(&s->lock);
     bool replaced =
         r == 0 ? !cache_file_same(n, &attr) : r == -EISDIR && e.status && !cache_file_is_dir(n);
+    struct promise *p = promise_answer(s, &ask, r == 0, replaced ? NULL : n, ticket);
+    if (f)
+        f->promise = p;
     if (replaced)
         r = error_set(&e, -ESTALE, 0, "the file has been replaced on the server");
     if (replaced || (r < 0 && share_says_missing(&e)))
@@ -219,17 +276,27 @@ int share_open_beside(struct share *s, struct share_file *f, struct share_file *
     char *path;
     struct share_file *beside = NULL;
     struct file_attr attr;
+    struct promise_ask ask = {0};
+    const unsigned both = SHARE_READ | SHARE_WRITE;
     pthread_mutex_lock(&s->lock);
     int r = share_wire_path(s, f->file, NULL, 0, &path, NULL);
+    if (r == 0)
+        promise_ask(s, f->file, NULL, both, &ask);
+    struct cache_ticket ticket = cache_ask(s->cache, clock_now());
     pthread_mutex_unlock(&s->lock);
     if (r < 0)
         return r;
-    r = open_path(s, path, SHARE_READ | SHARE_WRITE, NULL, &beside, &attr, NULL);
+    r = open_path(s, path, both, NULL, &ask, &beside, &attr, NULL);
     free(path);
-    if (r < 0)
-        return r;
     pthread_mutex_lock(&s->lock);
-    r = cache_file_same(f->file, &attr) ? opens_add(s, beside, f->file) : -ESTALE;
+    bool same = r == 0 && cache_file_same(f->file, &attr);
+    struct promise *p = promise_answer(s, &ask, r == 0, same ? f->file : NULL, ticket);
+    if (r < 0) {
+        pthread_mutex_unlock(&s->lock);
+        return r;
+    }
+    beside->promise = p;
+    r = same ? opens_add(s, beside, f->file) : -ESTALE;
     beside->closed = beside->opened != NULL;
     beside->users = 1;
     pthread_mutex_unlock(&s->lock);
@@ -243,12 +310,12 @@ int share_open_beside(struct share *s, struct share_file *f, struct share_file *
 /* ---- by name: making files ---- */
 
 /* What CREATE did to `name` becomes belief. With the lock. */
-static int commit_creation(struct share *s, struct share_file *f, struct cache_file *dir,
-                           const char *name, struct file_attr *attr, bool created,
-                           struct cache_ticket ticket, struct share_entry *ret_entry,
+static int commit_creation(struct share *s, struct share_file *f, struct promise_ask *ask,
+                           struct cache_file *dir, const char *name, struct file_attr *attr,
+                           bool created, struct cache_ticket ticket, struct share_entry *ret_entry,
                            struct error *err)
 {
-    struct cache_file *file;
+    struct cache_file *file = NULL;
     uint64_t until, now = clock_now();
     size_t len = strlen(name);
     if (created)
@@ -256,6 +323,7 @@ static int commit_creation(struct share *s, struct share_file *f, struct cache_f
     int r = created
                 ? cache_made(s->cache, dir, name, len, attr, NULL, ticket, now, &file, &until)
                 : cache_commit_found(s->cache, dir, name, len, attr, ticket, now, &file, &until);
+    f->promise = promise_answer(s, ask, true, file, ticket);
     if (r < 0)
         return error_set(err, r, 0, "out of memory");
     r = take_open(s, f, file, attr, ticket, &until, err);
@@ -269,45 +337,78 @@ static int commit_creation(struct share *s, struct share_file *f, struct cache_f
     return r;
 }
 
+/* With the lock. */
+static void ask_by_name(struct share *s, struct cache_file *dir, const char *name, size_t len,
+                        unsigned how, struct promise_ask *ret)
+{
+    struct cache_file *file = cache_peek(s->cache, dir, name, len);
+    promise_ask(s, file, dir, how, ret);
+    if (file)
+        cache_file_unref(s->cache, file);
+}
+
+static int create_named(struct share *s, const char *path, unsigned how, uint32_t attributes,
+                        struct promise_ask *ask, struct share_file **ret,
+                        struct file_attr *ret_attr, bool *ret_created, struct error *err)
+{
+    uint32_t disposition = how & SHARE_EXCLUSIVE  ? FILE_CREATE
+                           : how & SHARE_TRUNCATE ? FILE_OVERWRITE_IF
+                                                  : FILE_OPEN_IF;
+    struct share_file *f;
+    struct error e;
+    int r = file_new(s, how, 0, &f, err);
+    if (r < 0)
+        return r;
+    struct client_how as = how_of(how, disposition, attributes, ask);
+    do {
+        e = (struct error){0};
+        r = create_path(s, path, as, &f->open, ret_attr, ret_created, &e);
+    } while (r < 0 && promise_again(s, ask, &e));
+    if (r < 0) {
+        file_free(f);
+        if (err)
+            *err = e;
+        return r;
+    }
+    f->wrote = !*ret_created && how & SHARE_TRUNCATE;
+    *ret = f;
+    return 0;
+}
+
 int share_create(struct share *s, struct share_node *dir, const char *name, unsigned how,
                  uint32_t attributes, struct share_file **ret, struct share_entry *ret_entry,
                  bool *ret_created, struct error *err)
 {
     char *path;
+    struct promise_ask ask = {0};
     pthread_mutex_lock(&s->lock);
     int r = share_named_path(s, dir, name, &path, err);
+    if (r == 0)
+        ask_by_name(s, dir, name, strlen(name), how, &ask);
     struct cache_ticket ticket = cache_ask(s->cache, clock_now());
     pthread_mutex_unlock(&s->lock);
     if (r < 0)
         return r;
     struct share_file *f;
-    r = file_new(s, how, 0, &f, err);
-    if (r < 0)
-        goto out;
-    uint32_t disposition = how & SHARE_EXCLUSIVE  ? FILE_CREATE
-                           : how & SHARE_TRUNCATE ? FILE_OVERWRITE_IF
-                                                  : FILE_OPEN_IF;
     struct file_attr attr;
     bool created = false;
-    r = create_path(s, path, how_of(how, disposition, attributes), &f->open, &attr, &created, err);
-    if (r < 0) {
-        file_free(f);
-        goto out;
-    }
-    f->wrote = !created && how & SHARE_TRUNCATE;
+    r = create_named(s, path, how, attributes, &ask, &f, &attr, &created, err);
+    free(path);
     pthread_mutex_lock(&s->lock);
-    r = commit_creation(s, f, dir, name, &attr, created, ticket, ret_entry, err);
+    if (r == 0)
+        r = commit_creation(s, f, &ask, dir, name, &attr, created, ticket, ret_entry, err);
+    else
+        f = NULL;
+    promise_answer_none(s, &ask); /* harmless where it was answered */
     pthread_mutex_unlock(&s->lock);
     if (r < 0) {
         share_close(s, f);
-        goto out;
+        return r;
     }
     if (ret_created)
         *ret_created = created;
     *ret = f;
-out:
-    free(path);
-    return r;
+    return 0;
 }
 
 /* ---- by path ---- */
@@ -320,7 +421,27 @@ struct opening {
     size_t len;
     char *wire_path;
     struct cache_ticket ticket;
+    struct promise_ask ask;
 };
+
+/* With the lock: the file that the name is believed to lead to, where a handle of it is kept. */
+static bool reopen_by_name(struct share *s, struct opening *o, unsigned how,
+                           struct share_file **ret, struct share_entry *ret_entry)
+{
+    struct cache_file *file = cache_peek(s->cache, o->dir, o->name, o->len);
+    struct cache_plan plan = {0};
+    if (file && promise_keeps(s, file))
+        cache_plan_lookup(s->cache, o->dir, o->name, o->len, CACHE_LOOK_UP, clock_now(), &plan);
+    bool leads_there = file && plan.file == file;
+    bool done = leads_there && reopen(s, file, how, ret, ret_entry);
+    if (plan.file)
+        cache_file_unref(s->cache, plan.file);
+    if (done && ret_entry)
+        ret_entry->node = cache_file_ref(file);
+    if (file)
+        cache_file_unref(s->cache, file);
+    return done;
+}
 
 /* With the lock. -ENOENT and the like where a belief forbids the open. */
 static int plan_opening(struct share *s, struct opening *o, const char *path, struct error *err)
@@ -336,18 +457,28 @@ static int plan_opening(struct share *s, struct opening *o, const char *path, st
     }
     if (r < 0)
         return error_set(err, r, 0, "%s: %s", o->len ? path : "the top of the share", strerror(-r));
+    return 0;
+}
+
+/* With the lock. */
+static int begin_opening(struct share *s, struct opening *o, struct error *err)
+{
+    int r = share_wire_path(s, o->dir, o->name, o->len, &o->wire_path, err);
+    if (r == 0)
+        ask_by_name(s, o->dir, o->name, o->len, SHARE_READ, &o->ask);
     o->ticket = cache_ask(s->cache, clock_now());
-    return share_wire_path(s, o->dir, o->name, o->len, &o->wire_path, err);
+    return r;
 }
 
 /* With the lock. */
 static int commit_opening(struct share *s, struct opening *o, struct share_file *f,
                           struct file_attr *attr, struct share_entry *ret_entry, struct error *err)
 {
-    struct cache_file *file;
+    struct cache_file *file = NULL;
     uint64_t until;
     int r = cache_commit_found(s->cache, o->dir, o->name, o->len, attr, o->ticket, clock_now(),
                                &file, &until);
+    f->promise = promise_answer(s, &o->ask, true, file, o->ticket);
     if (r < 0)
         return error_set(err, r, 0, "out of memory");
     r = take_open(s, f, file, attr, o->ticket, &until, err);
@@ -366,14 +497,18 @@ int share_open_path(struct share *s, const char *path, struct share_file **ret,
     int r = share_clean_path(path, &o.clean, err);
     if (r < 0)
         return r;
+    const unsigned how = SHARE_READ | SHARE_WANT_DATA;
     pthread_mutex_lock(&s->lock);
     r = plan_opening(s, &o, path, err);
+    bool done = r == 0 && reopen_by_name(s, &o, how, ret, ret_entry);
+    if (r == 0 && !done)
+        r = begin_opening(s, &o, err);
     pthread_mutex_unlock(&s->lock);
-    if (r == 0) {
+    if (r == 0 && !done) {
         struct share_file *f = NULL;
         struct file_attr attr;
         struct error e = {0};
-        r = open_path(s, o.wire_path, SHARE_READ | SHARE_WANT_DATA, NULL, &f, &attr, &e);
+        r = open_path(s, o.wire_path, how, NULL, &o.ask, &f, &attr, &e);
         if (r < 0 && err)
             *err = e;
         pthread_mutex_lock(&s->lock);
@@ -381,6 +516,7 @@ int share_open_path(struct share *s, const char *path, struct share_file **ret,
             r = commit_opening(s, &o, f, &attr, ret_entry, err);
         else if (share_says_missing(&e))
             cache_commit_missing(s->cache, o.dir, o.name, o.len, o.ticket, clock_now());
+        promise_answer_none(s, &o.ask); /* harmless where it was answered */
         pthread_mutex_unlock(&s->lock);
         if (r == 0)
             *ret = f;
@@ -414,15 +550,34 @@ static void close_written(struct share *s, struct cache_file *file, struct clien
     pthread_mutex_unlock(&s->lock);
 }
 
+/* Whether the open is as good for the next one as a new one: it changed nothing, its CLOSE is
+ * nothing that anybody waits for, and it stands in nobody's way. */
+static bool may_be_kept(const struct share_file *f)
+{
+    return f->promise && f->file && f->how == SHARE_READ && !f->wrote && !f->must_close;
+}
+
 /* Without the lock. `f` is in no table any more. */
 static void finish_close(struct share *s, struct share_file *f)
 {
+    struct promise *p = f->promise;
+    bool keeps = may_be_kept(f);
+    pthread_mutex_lock(&s->lock);
+    if (keeps)
+        promise_close(s, p, f->open);
+    else if (p)
+        promise_leave(s, p, !f->wrote);
+    pthread_mutex_unlock(&s->lock);
     if (f->wrote && f->file)
         close_written(s, f->file, f->open);
-    else
+    else if (!keeps)
         client_close(f->open, s->style, NULL, NULL);
+    pthread_mutex_lock(&s->lock);
+    if (p && !keeps)
+        promise_put(s, p);
     if (f->file)
-        share_node_unref(s, f->file);
+        cache_file_unref(s->cache, f->file);
+    pthread_mutex_unlock(&s->lock);
     file_free(f);
 }
 

@@ -20,6 +20,31 @@
 
 #define SHARE_PATH_MAX 98304 /* bytes of UTF-8 that 32,767 UTF-16 units can need */
 
+/* Why a kept handle was closed by ourselves. */
+enum promise_reason {
+    PROMISE_AGE,    /* DormantDirectoryTimeout */
+    PROMISE_ROOM,   /* DormantFileLimit, or the server wanted room */
+    PROMISE_CHANGE, /* it stood against an own change */
+    PROMISE_BROKEN, /* the server took HANDLE, or the session was lost */
+    PROMISE_NEWER,  /* the file was opened anew */
+    PROMISE_REASONS,
+};
+
+/* promise.h. All protected by share->lock, where nothing else is said. */
+struct promises {
+    bool files, dirs; /* leases are asked for; constant from promises_start on */
+    struct hash by_file;
+    struct list dormant; /* with a handle that nobody uses, oldest first */
+    unsigned dormant_count;
+    struct list idle; /* that nothing refers to, longest first */
+    unsigned idle_count;
+    struct list jobs;    /* for the keeper */
+    pthread_cond_t wake; /* the keeper: there is something to do */
+    pthread_t keeper;    /* constant while started */
+    bool started, stop, lost;
+    uint64_t asked, granted, broken, acknowledged, reopened, given_up[PROMISE_REASONS];
+};
+
 struct share {
     struct share_options options; /* constant; the password is wiped once connected */
     enum client_style style;      /* constant, from the profile */
@@ -42,7 +67,14 @@ struct share {
     bool watch_silent;                   /* the server tells of nothing; protected by lock */
     uint64_t notices;                    /* heard so far; protected by lock */
     uint64_t doubt_since, doubt_notices; /* protected by lock */
-    uint64_t verified[2];           /* directories: found changed, unchanged; protected by lock */
+    uint64_t verified[2]; /* directories: found changed, unchanged; protected by lock */
+    struct promises promises;
+    /* What is written later is the server's before a lease that allowed it is given back: delay.h's
+     * functions, set by who delays before anything is open. NULL: nobody does. */
+    struct {
+        bool (*pending)(const struct share *s, const struct cache_file *file); /* with the lock */
+        int (*flush)(struct share *s, struct cache_file *file);
+    } delayed;
     struct hash links;              /* struct link, by the file's serial; protected by lock */
     struct share_listener listener; /* protected by lock */
 };
@@ -82,12 +114,16 @@ void flight_end(struct share *s, struct flight *f);
 int share_wire_path(struct share *s, const struct cache_file *f, const char *name, size_t len,
                     char **ret, struct error *err);
 
-/* Asks the server for a whole listing (or, with `guess`, for one round trip of it). *ret is sealed,
- * a reference; NULL where a guess was not complete. Without share->lock; `ticket` was taken before.
- */
-int share_fetch_listing(struct share *s, const char *path, bool guess, struct cache_ticket ticket,
-                        struct cache_listing **ret, struct file_attr *ret_dir_attr,
-                        struct error *err);
+/* Asks the server for a whole listing (or, with `guess`, for one round trip of it), and gives it to
+ * the cache; under a lease where the server has them for directories. *ret is a reference; NULL
+ * where a guess was not complete. *ret_ticket is what it was asked with. With share->lock on entry
+ * and exit, not while it waits. */
+int share_ask_listing(struct share *s, struct cache_file *dir, bool guess,
+                      struct cache_listing **ret, struct cache_ticket *ret_ticket,
+                      struct error *err);
+/* client_stat, once more where the server is out of handles. Without the lock. */
+int share_ask_stat(struct share *s, const char *path, struct file_attr *ret,
+                   char spelling[CLIENT_NAME_MAX], struct error *err);
 
 /* A file that was believed to be at this path for the wire is not: the name that led there is
  * forgotten. True: by now another one leads to the file, which is to be tried. With lock. */

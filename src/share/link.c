@@ -212,14 +212,20 @@ static int make_reparse_point(struct share *s, struct cache_file *dir, const cha
 {
     char *path;
     struct file_attr attr;
+    struct promise_ask ask;
     pthread_mutex_lock(&s->lock);
     int r = share_named_path(s, dir, name, &path, err);
+    if (r == 0)
+        promise_ask(s, NULL, dir, 0, &ask);
     struct cache_ticket ticket = cache_ask(s->cache, clock_now());
     pthread_mutex_unlock(&s->lock);
     if (r < 0)
         return r;
-    r = client_symlink(s->client, path, target, false, &attr, err);
+    r = client_symlink(s->client, path, target, false, &ask.keys, &attr, err);
     free(path);
+    pthread_mutex_lock(&s->lock);
+    promise_answer_none(s, &ask);
+    pthread_mutex_unlock(&s->lock);
     if (r < 0)
         return r;
     attr.links = 1;

@@ -2,12 +2,17 @@
  * Directories. A listing is fetched whole into an immutable snapshot that the cache believes and
  * that readers walk without a lock and without a copy. A guess is a listing that may end after its
  * first round trip, for directories of unknown size that are probed repeatedly.
+ *
+ * Where the server has leases for directories one is asked for with the listing, and the open is
+ * kept under it (promise.h). After a break the handle is gone, and a new CREATE asks anew in the
+ * same round trip; by a handle that is kept still, because only the belief went, it is listed again
+ * without one.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "share/internal.h"
+#include "share/promise.h"
 
 _Static_assert(SHARE_NAME_MAX >= CLIENT_NAME_MAX, "a name of a listing fits its reader's buffer");
 
@@ -24,57 +29,120 @@ static int add_entry(void *user, const char *name, size_t len, const struct file
     return cache_listing_add(l, name, len, attr, wire_bytes);
 }
 
-int share_fetch_listing(struct share *s, const char *path, bool guess, struct cache_ticket ticket,
-                        struct cache_listing **ret, struct file_attr *ret_dir_attr,
-                        struct error *err)
-{
-    struct cache_listing *l = cache_listing_new();
-    struct error e = {0};
+/* A listing on its way. */
+struct fetch {
+    struct cache_file *dir;
+    bool guess;
+    char *path;
+    struct cache_ticket ticket;
+    struct promise_ask ask;
+    struct promise *promise;  /* of `open`, once it is known */
+    struct client_file *open; /* the directory's; NULL: none that is kept */
+    bool again;               /* it was open before */
     struct client_list_result result;
-    int r =
-        l ? client_list(s->client, path, "*", s->style, guess, add_entry, l, &result, &e) : -ENOMEM;
-    if (r == 0 && result.complete)
-        r = cache_listing_seal(l, ticket);
+    struct cache_listing *list;
+};
+
+/* With the lock. */
+static int begin(struct share *s, struct fetch *f, struct error *err)
+{
+    int r = share_wire_path(s, f->dir, NULL, 0, &f->path, err);
+    if (r < 0)
+        return r;
+    f->open = f->guess ? NULL : promise_relist(s, f->dir, &f->promise);
+    f->again = f->open;
+    if (!f->open)
+        promise_ask(s, f->dir, NULL, PROMISE_LISTING, &f->ask);
+    f->ticket = cache_ask(s->cache, clock_now());
+    return 0;
+}
+
+static int list_once(struct share *s, struct fetch *f, struct error *err)
+{
+    f->list = cache_listing_new();
+    if (!f->list)
+        return error_set(err, -ENOMEM, 0, "out of memory");
+    int r;
+    if (f->again)
+        r = client_relist(f->open, add_entry, f->list, &f->result, err);
+    else if (f->ask.lease.lease)
+        r = client_list_leased(s->client, f->path, &f->ask.lease, f->guess, add_entry, f->list,
+                               &f->open, &f->result, err);
+    else
+        r = client_list(s->client, f->path, "*", s->style, f->guess, add_entry, f->list, &f->result,
+                        err);
+    if (r < 0)
+        f->list = cache_listing_unref(f->list);
+    return r;
+}
+
+/* Without the lock. `err` has what the server said. */
+static int fetch(struct share *s, struct fetch *f, struct error *err)
+{
+    int r;
+    do {
+        *err = (struct error){0};
+        r = list_once(s, f, err);
+    } while (r < 0 && promise_again(s, &f->ask, err));
+    if (r == 0 && f->result.complete)
+        r = cache_listing_seal(f->list, f->ticket);
+    if (r < 0 || !f->result.complete)
+        f->list = cache_listing_unref(f->list);
+    if (r == -ENOMEM)
+        return error_set(err, r, 0, "listing %s: out of memory", f->path);
+    if (r == -EOVERFLOW)
+        return error_set(err, r, 0, "listing %s: more than %u names", f->path, LISTING_ENTRIES_MAX);
+    return r;
+}
+
+/* What came of it becomes belief. With the lock, not while it closes what is not kept. */
+static void commit(struct share *s, struct fetch *f, int r, const struct error *why)
+{
+    uint64_t now = clock_now();
+    if (f->again)
+        promise_renewed(s, f->promise, f->ticket);
+    else
+        f->promise = promise_answer(s, &f->ask, f->open, f->dir, f->ticket);
+    if (r == 0 && !f->again)
+        cache_commit_attr(s->cache, f->dir, &f->result.dir_attr, f->ticket, now);
+    if (r == 0 && f->list)
+        cache_commit_listing(s->cache, f->dir, f->list, f->ticket, now);
+    if (f->guess && !f->list)
+        cache_commit_partial(s->cache, f->dir, f->ticket, now);
+    if (r < 0 && share_says_missing(why))
+        share_forget_path(s, f->dir, f->path);
+    if (f->open)
+        promise_close(s, f->promise, f->open);
+}
+
+int share_ask_listing(struct share *s, struct cache_file *dir, bool guess,
+                      struct cache_listing **ret, struct cache_ticket *ret_ticket,
+                      struct error *err)
+{
+    struct fetch f;
+    struct error e;
+    int r;
+    do {
+        f = (struct fetch){.dir = dir, .guess = guess};
+        r = begin(s, &f, err);
+        if (r < 0)
+            return r;
+        pthread_mutex_unlock(&s->lock);
+        r = fetch(s, &f, &e);
+        pthread_mutex_lock(&s->lock);
+        commit(s, &f, r, &e);
+        free(f.path);
+        if (r < 0 && f.again) /* the handle may be what is wrong */
+            promise_give_up(s, dir, false);
+    } while (r < 0 && f.again);
     if (r < 0) {
-        cache_listing_unref(l);
-        if (r == -ENOMEM)
-            return error_set(err, r, 0, "listing %s: out of memory", path);
-        if (r == -EOVERFLOW)
-            return error_set(err, r, 0, "listing %s: more than %u names", path,
-                             LISTING_ENTRIES_MAX);
         if (err)
             *err = e;
         return r;
     }
-    *ret_dir_attr = result.dir_attr;
-    *ret = result.complete ? l : cache_listing_unref(l);
+    *ret = f.list;
+    *ret_ticket = f.ticket;
     return 0;
-}
-
-/* With the lock on entry and exit. *ret is a reference. */
-static int ask_whole(struct share *s, struct cache_file *dir, struct cache_listing **ret,
-                     struct error *err)
-{
-    char *path;
-    int r = share_wire_path(s, dir, NULL, 0, &path, err);
-    if (r < 0)
-        return r;
-    struct cache_ticket ticket = cache_ask(s->cache, clock_now());
-    pthread_mutex_unlock(&s->lock);
-    struct file_attr dir_attr;
-    struct error e = {0};
-    r = share_fetch_listing(s, path, false, ticket, ret, &dir_attr, &e);
-    if (r < 0 && err)
-        *err = e;
-    pthread_mutex_lock(&s->lock);
-    if (r < 0 && share_says_missing(&e))
-        share_forget_path(s, dir, path);
-    free(path);
-    if (r == 0) {
-        cache_commit_attr(s->cache, dir, &dir_attr, ticket, clock_now());
-        cache_commit_listing(s->cache, dir, *ret, ticket, clock_now());
-    }
-    return r;
 }
 
 /* The believed one (a reference); NULL: there is none that tells what is wanted. With the lock. */
@@ -93,6 +161,7 @@ static int list(struct share *s, struct share_node *dir, bool attributes,
     struct share_listing *out = calloc(1, sizeof *out);
     if (!out)
         return error_set(err, -ENOMEM, 0, "out of memory");
+    struct cache_ticket ticket;
     int r = 0;
     pthread_mutex_lock(&s->lock);
     for (bool waited = false;; waited = true) {
@@ -107,7 +176,7 @@ static int list(struct share *s, struct share_node *dir, bool attributes,
         if (verify)
             watch_verify(s, dir);
         else
-            r = ask_whole(s, dir, &out->list, err);
+            r = share_ask_listing(s, dir, false, &out->list, &ticket, err);
         flight_end(s, &f);
         if (!verify)
             break;

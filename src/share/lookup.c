@@ -65,6 +65,21 @@ bool share_says_missing(const struct error *e)
 /* The functions below ask the server; share->lock is held when they are called and when they
  * return, and not while they wait. */
 
+int share_ask_stat(struct share *s, const char *path, struct file_attr *ret,
+                   char spelling[CLIENT_NAME_MAX], struct error *err)
+{
+    struct promise_ask nothing = {0};
+    struct error e;
+    int r;
+    do {
+        e = (struct error){0};
+        r = client_stat(s->client, path, s->style, ret, spelling, &e);
+    } while (r < 0 && promise_again(s, &nothing, &e));
+    if (r < 0 && err)
+        *err = e;
+    return r;
+}
+
 static void ask_stat(struct question *q)
 {
     struct share *s = q->share;
@@ -78,7 +93,7 @@ static void ask_stat(struct question *q)
     struct file_attr attr;
     struct error e = {0};
     char spelling[CLIENT_NAME_MAX];
-    int r = client_stat(s->client, path, s->style, &attr, spelling, &e);
+    int r = share_ask_stat(s, path, &attr, spelling, &e);
     free(path);
     pthread_mutex_lock(&s->lock);
     uint64_t now = clock_now(), until;
@@ -105,24 +120,11 @@ static void ask_stat(struct question *q)
 static bool ask_list(struct question *q)
 {
     struct share *s = q->share;
-    char *path;
-    if (share_wire_path(s, q->dir, NULL, 0, &path, NULL) < 0)
-        return false;
-    struct cache_ticket ticket = cache_ask(s->cache, clock_now());
-    pthread_mutex_unlock(&s->lock);
     struct cache_listing *listing = NULL;
-    struct file_attr dir_attr;
-    int r = share_fetch_listing(s, path, q->plan.guess, ticket, &listing, &dir_attr, NULL);
-    free(path);
-    pthread_mutex_lock(&s->lock);
-    uint64_t now = clock_now();
-    if (r < 0 || !listing) {
-        cache_commit_partial(s->cache, q->dir, ticket, now);
+    struct cache_ticket ticket;
+    if (share_ask_listing(s, q->dir, q->plan.guess, &listing, &ticket, NULL) < 0 || !listing)
         return false;
-    }
-    cache_commit_attr(s->cache, q->dir, &dir_attr, ticket, now);
-    cache_commit_listing(s->cache, q->dir, listing, ticket, now);
-    cache_answer_from(s->cache, q->dir, listing, q->name, q->len, ticket, now, &q->plan);
+    cache_answer_from(s->cache, q->dir, listing, q->name, q->len, ticket, clock_now(), &q->plan);
     bool told = q->plan.step == CACHE_ANSWER;
     if (told)
         answer_from_plan(q);
@@ -300,7 +302,7 @@ static int ask_attr_by_name(struct share *s, struct cache_file *f, struct share_
     pthread_mutex_unlock(&s->lock);
     struct file_attr attr;
     struct error e = {0};
-    r = client_stat(s->client, path, s->style, &attr, NULL, &e);
+    r = share_ask_stat(s, path, &attr, NULL, &e);
     pthread_mutex_lock(&s->lock);
     bool replaced = r == 0 && !cache_file_same(f, &attr);
     if (replaced)

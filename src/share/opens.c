@@ -142,6 +142,7 @@ void opens_sweep(struct share *s, struct opened *o, struct list *ret)
             continue;
         list_del(at);
         list_add_tail(ret, at);
+        f->must_close = o->locks || o->hidden;
         f->opened = NULL;
     }
     if (!list_empty(&o->files))

@@ -14,7 +14,7 @@
 #ifndef LARDER_SHARE_OPENS_H
 #define LARDER_SHARE_OPENS_H
 
-#include "share/internal.h"
+#include "share/promise.h"
 
 struct opened {
     struct hash_node by_file; /* in share->opened, by the file's serial; protected by share->lock */
@@ -30,7 +30,9 @@ struct share_file {
     struct cache_file *file;  /* a reference, from then on; constant */
     struct client_file *open; /* constant */
     unsigned how;             /* constant: SHARE_READ, SHARE_WRITE */
+    struct promise *promise;  /* that it holds; NULL: none. Protected by share->lock */
     bool wrote;               /* protected by share->lock */
+    bool must_close;          /* its CLOSE lets go of locks or of a removed file, as above */
     bool closed;              /* share_close was called; protected by share->lock */
     unsigned users;           /* requests by it under way; protected by share->lock */
 

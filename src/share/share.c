@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "share/opens.h"
+#include "share/promise.h"
 
 static void session_lost(void *user, const struct error *why)
 {
@@ -18,6 +19,7 @@ static void session_lost(void *user, const struct error *why)
     if (s->lost.code == 0)
         s->lost = *why;
     cache_promises_lost(s->cache);
+    promises_lost(s);
     tell_all(s);
     pthread_mutex_unlock(&s->lock);
 }
@@ -38,7 +40,7 @@ static int connect_client(struct share *s, struct error *err)
         .dialect_max = o->settings.smb2_dialect_max,
         .observe = s->observe,
         .map_names = o->map_names,
-        .events = {.session_lost = session_lost, .user = s},
+        .events = {.session_lost = session_lost, .lease_broken = promise_broken, .user = s},
     };
     return client_connect(&options, &s->client, err);
 }
@@ -86,6 +88,7 @@ int share_connect(const struct share_options *options, struct share **ret, struc
     hash_init(&s->opened);
     lock_desk_init(&s->desk);
     hash_init(&s->links);
+    promises_init(s);
     r = share_options_copy(options, &s->options);
     if (r < 0) {
         error_set(err, r, 0, "out of memory");
@@ -108,10 +111,12 @@ int share_connect(const struct share_options *options, struct share **ret, struc
         goto fail;
     if (s->options.password)
         explicit_bzero(s->options.password, strlen(s->options.password));
+    promises_start(s);
     watch_start(s);
     *ret = s;
     return 0;
 fail:
+    promises_done(s);
     free_parts(s);
     return r;
 }
@@ -124,6 +129,7 @@ struct share *share_free(struct share *s, json_t **ret_final)
      * connection; what belongs to the connection is read before. */
     watch_done(s);
     closings_done(s);
+    promises_done(s);
     json_t *final = ret_final ? share_stats(s) : NULL;
     s->client = client_free(s->client);
     if (ret_final) {

@@ -237,8 +237,10 @@ void share_listen(struct share *s, const struct share_listener *listener);
 
 /* ---- to look at ---- */
 /* {"larder", "profile", "connection": {address, share, dialect, signing, ...}, "settings": {...},
- * "caches": {dir: {enabled, entries}, ..., bytes}, "faults": [text, ...], and all members of
- * observe_json}. Never talks to the server. To be decref'd. */
+ * "caches": {dir: {enabled, entries}, ..., bytes}, "leases": {files, directories (whether they are
+ * asked for), asked, granted, broken, acknowledged, dormant: {files, directories}, reopened,
+ * given_up: {age, room, change, broken, newer}}, "watch": {...}, "faults": [text, ...], and all
+ * members of observe_json}. Never talks to the server. To be decref'd. */
 json_t *share_stats(struct share *s);
 /* What is believed of a path (as by path, above), and what a program's next stat, open and listing
  * of it would send through a mount: {"kind": "file", "directory", "missing", "beneath a file" or

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "share/internal.h"
+#include "share/promise.h"
 
 static const char *dialect_name(uint16_t dialect)
 {
@@ -76,6 +76,27 @@ static json_t *watch_json(const struct share *s)
                      (json_int_t)s->verified[0]);
 }
 
+/* With the lock. */
+static json_t *leases_json(const struct share *s)
+{
+    static const char *const reasons[PROMISE_REASONS] = {[PROMISE_AGE] = "age",
+                                                         [PROMISE_ROOM] = "room",
+                                                         [PROMISE_CHANGE] = "change",
+                                                         [PROMISE_BROKEN] = "broken",
+                                                         [PROMISE_NEWER] = "newer"};
+    struct promise_counts c;
+    promise_count(s, &c);
+    json_t *given_up = json_object();
+    for (int i = 0; i < PROMISE_REASONS; i++)
+        json_object_set_new(given_up, reasons[i], json_integer((json_int_t)c.given_up[i]));
+    return json_pack(
+        "{s:b, s:b, s:I, s:I, s:I, s:I, s:{s:I, s:I}, s:I, s:o}", "files", s->promises.files,
+        "directories", s->promises.dirs, "asked", (json_int_t)c.asked, "granted",
+        (json_int_t)c.granted, "broken", (json_int_t)c.broken, "acknowledged",
+        (json_int_t)c.acknowledged, "dormant", "files", (json_int_t)c.dormant_files, "directories",
+        (json_int_t)c.dormant_dirs, "reopened", (json_int_t)c.reopened, "given_up", given_up);
+}
+
 json_t *share_stats(struct share *s)
 {
     const struct settings *settings = &s->options.settings;
@@ -85,7 +106,7 @@ json_t *share_stats(struct share *s)
     pthread_mutex_lock(&s->lock);
     cache_sizes(s->cache, &sizes);
     struct error lost = s->lost;
-    json_t *watch = watch_json(s);
+    json_t *watch = watch_json(s), *leases = leases_json(s);
     pthread_mutex_unlock(&s->lock);
     struct observe_counts counts;
     observe_read(s->observe, &counts);
@@ -107,6 +128,7 @@ json_t *share_stats(struct share *s)
     json_object_set_new(all, "connection", connection_json(s));
     json_object_set_new(all, "settings", settings_json(settings));
     json_object_set_new(all, "caches", sizes_json(&sizes, enabled));
+    json_object_set_new(all, "leases", leases);
     json_object_set_new(all, "watch", watch);
     json_object_set_new(all, "faults", faults);
     return all;

@@ -188,7 +188,7 @@ bool watch_verify(struct share *s, struct cache_file *dir)
     }
     struct cache_ticket ticket = cache_ask(s->cache, clock_now());
     pthread_mutex_unlock(&s->lock);
-    int r = client_stat(s->client, path, s->style, &attr, NULL, NULL);
+    int r = share_ask_stat(s, path, &attr, NULL, NULL);
     free(path);
     pthread_mutex_lock(&s->lock);
     bool same = cache_verified(s->cache, dir, r == 0 ? &attr : NULL, ticket, clock_now());

@@ -1,0 +1,109 @@
+/*
+ * The keeper: one thread a share for what a break has to wait for, and what nobody else gets round
+ * to. It closes the dormant handle whose HANDLE the server takes, and has delayed data written,
+ * before the acknowledgement; closes what was dormant for too long, and everything once the session
+ * is lost; frees promises that are idle and too many.
+ *
+ * It sleeps until it is woken, or the oldest dormant handle is old enough.
+ */
+#include "share/kept.h"
+
+#define IDLE_REST 256 /* as many idle promises are left when there were too many */
+
+void keeper_wake(struct share *s)
+{
+    if (s->promises.started)
+        pthread_cond_signal(&s->promises.wake);
+}
+
+void keeper_job(struct share *s, struct promise *p)
+{
+    if (!list_empty(&p->job) || !s->promises.started || s->promises.stop)
+        return;
+    p->refs++; /* it has one already */
+    list_add_tail(&s->promises.jobs, &p->job);
+    keeper_wake(s);
+}
+
+/* ---- all with the lock, not while they wait for the server ---- */
+
+static void do_job(struct share *s, struct promise *p)
+{
+    unsigned lost = ~client_lease_state(p->lease);
+    if (p->dormant && (p->stray || lost & CLIENT_LEASE_HANDLE))
+        kept_close(s, p, PROMISE_BROKEN);
+    if (lost & CLIENT_LEASE_WRITE && s->delayed.flush && p->file) {
+        pthread_mutex_unlock(&s->lock);
+        s->delayed.flush(s, p->file); /* its error is the writer's */
+        pthread_mutex_lock(&s->lock);
+    }
+    list_del(&p->job);
+    unsigned breaks = p->acknowledging;
+    p->acknowledging = 0;
+    s->promises.acknowledged += breaks;
+    pthread_mutex_unlock(&s->lock);
+    while (breaks--)
+        client_lease_acknowledge(p->lease);
+    pthread_mutex_lock(&s->lock);
+    kept_let_go(s, p);
+}
+
+static uint64_t oldest_until(struct share *s)
+{
+    const struct promise *p = kept_oldest(s);
+    return p ? p->dormant_since + s->options.settings.dormant_directory_timeout * NS_PER_SEC
+             : CLOCK_NEVER;
+}
+
+static void sleep_until(struct share *s, uint64_t until)
+{
+    struct timespec at = {.tv_sec = (time_t)(until / NS_PER_SEC),
+                          .tv_nsec = (long)(until % NS_PER_SEC)};
+    if (until == CLOCK_NEVER)
+        pthread_cond_wait(&s->promises.wake, &s->lock);
+    else
+        pthread_cond_timedwait(&s->promises.wake, &s->lock, &at);
+}
+
+static void *run(void *user)
+{
+    struct share *s = user;
+    struct promises *all = &s->promises;
+    pthread_mutex_lock(&s->lock);
+    for (;;) {
+        if (!list_empty(&all->jobs))
+            do_job(s, container_of(all->jobs.next, struct promise, job));
+        else if (all->stop)
+            break;
+        else if (all->lost && kept_oldest(s))
+            kept_close(s, kept_oldest(s), PROMISE_BROKEN);
+        else if (oldest_until(s) <= clock_now())
+            kept_close(s, kept_oldest(s), PROMISE_AGE);
+        else if (all->idle_count > 2 * IDLE_REST)
+            kept_reap(s, IDLE_REST);
+        else
+            sleep_until(s, oldest_until(s));
+    }
+    pthread_mutex_unlock(&s->lock);
+    return NULL;
+}
+
+int keeper_start(struct share *s)
+{
+    pthread_mutex_lock(&s->lock);
+    int r = -pthread_create(&s->promises.keeper, NULL, run, s);
+    s->promises.started = r == 0;
+    pthread_mutex_unlock(&s->lock);
+    return r;
+}
+
+void keeper_stop(struct share *s)
+{
+    if (!s->promises.started)
+        return;
+    pthread_mutex_lock(&s->lock);
+    s->promises.stop = true;
+    keeper_wake(s);
+    pthread_mutex_unlock(&s->lock);
+    pthread_join(s->promises.keeper, NULL);
+}

@@ -1,0 +1,47 @@
+/* A promise from inside: for promise.c (asking, keeping, giving up) and keeper.c (what the thread
+ * does). */
+#ifndef LARDER_SHARE_KEPT_H
+#define LARDER_SHARE_KEPT_H
+
+#include "share/promise.h"
+
+struct promise {
+    struct client_lease *lease; /* constant */
+    bool is_dir;                /* constant */
+
+    /* all below: protected by share->lock */
+    struct hash_node by_file; /* in promises.by_file, by the file's serial, unless stray */
+    struct cache_file *file;  /* a reference; NULL: not known yet, or nobody's any more */
+    struct promise *parent;   /* of the directory that its opens named; a reference, or NULL */
+    unsigned refs;            /* asks, opens, promises beneath, a job */
+    unsigned opens;           /* that carry its key, the dormant one too */
+    unsigned state;           /* what the owner was last told */
+    bool stray;               /* its key is another file's by now, or a second one: finds nobody */
+    bool refused;             /* the server knows the key by another name: not asked for again */
+    bool doubted;             /* broken while the file was not known */
+    bool counted;             /* the cache believes by it */
+    struct client_file *dormant;
+    uint64_t dormant_since;
+    uint64_t opened_at;     /* when the CREATE of the newest open was sent */
+    struct list place;      /* in promises.dormant or .idle */
+    struct list job;        /* in promises.jobs */
+    unsigned acknowledging; /* breaks that wait for the job */
+};
+
+/* With the lock. */
+void kept_let_go(struct share *s, struct promise *p); /* one reference less */
+/* Closes its dormant handle; the lock is let go of meanwhile. */
+void kept_close(struct share *s, struct promise *p, enum promise_reason why);
+/* The oldest dormant one, NULL: none. */
+struct promise *kept_oldest(struct share *s);
+/* Frees idle ones but for `rest`; the lock is let go of meanwhile. */
+void kept_reap(struct share *s, unsigned rest);
+/* Has the keeper look again. */
+void keeper_wake(struct share *s);
+/* The keeper closes what is dormant, writes what is delayed, and acknowledges. */
+void keeper_job(struct share *s, struct promise *p);
+
+int keeper_start(struct share *s);
+void keeper_stop(struct share *s); /* without the lock */
+
+#endif
