@@ -350,21 +350,22 @@ static void test_a_link_that_could_not_be_made_leaves_no_file(void **state)
     for (size_t i = 0; i < COUNT(cases); i++) {
         const struct server_ioctl refuse[] = {{FSCTL_SET_REPARSE_POINT, 0, cases[i].status, {0}}};
         struct bed b = begin(refuse, 1);
-        assert_int_equal(client_symlink(b.client, "new", "to", false, NULL, &err), cases[i].code);
+        assert_int_equal(client_symlink(b.client, "new", "to", false, NULL, NULL, &err),
+                         cases[i].code);
         assert_int_equal(server_count(b.server, SMB2_SET_INFO), 1); /* it is removed */
         finish(&b);
     }
     struct bed b = begin(NULL, 0);
     struct file_attr attr = {0};
-    assert_int_equal(client_symlink(b.client, "new", "to", false, &attr, &err), 0);
+    assert_int_equal(client_symlink(b.client, "new", "to", false, NULL, &attr, &err), 0);
     assert_int_equal(attr.id, 2);
     assert_int_equal(server_count(b.server, SMB2_SET_INFO), 0);
-    assert_int_equal(client_symlink(b.client, "link", "to", false, NULL, &err), -EEXIST);
-    assert_int_equal(client_symlink(b.client, "new", "a\\b", false, NULL, &err), -EINVAL);
-    assert_int_equal(client_symlink(b.client, "new", "\xff", false, NULL, &err), -EILSEQ);
+    assert_int_equal(client_symlink(b.client, "link", "to", false, NULL, NULL, &err), -EEXIST);
+    assert_int_equal(client_symlink(b.client, "new", "a\\b", false, NULL, NULL, &err), -EINVAL);
+    assert_int_equal(client_symlink(b.client, "new", "\xff", false, NULL, NULL, &err), -EILSEQ);
     char *long_target = calloc(1, 10000);
     memset(long_target, 'x', 9999);
-    assert_int_equal(client_symlink(b.client, "new", long_target, false, NULL, &err),
+    assert_int_equal(client_symlink(b.client, "new", long_target, false, NULL, NULL, &err),
                      -ENAMETOOLONG);
     free(long_target);
     finish(&b);

@@ -243,21 +243,21 @@ static int change_everything(struct client *c)
 {
     const struct client_basic basic = {.attributes = FILE_ATTRIBUTE_HIDDEN};
     struct file_attr attr;
-    int r = client_set_basic(c, "file", &basic, CLIENT_COMPOUND, &attr, &err);
+    int r = client_set_basic(c, "file", &basic, NULL, CLIENT_COMPOUND, &attr, &err);
     if (r == 0) {
         assert_int_equal(attr.id, 11);
-        r = client_set_size(c, "file", 5, CLIENT_COMPOUND, NULL, &err);
+        r = client_set_size(c, "file", 5, NULL, CLIENT_COMPOUND, NULL, &err);
     }
     if (r == 0)
-        r = client_mkdir(c, "new", CLIENT_COMPOUND, &attr, &err);
+        r = client_mkdir(c, "new", NULL, CLIENT_COMPOUND, &attr, &err);
     if (r == 0)
-        r = client_rename(c, "file", "new/file", true, CLIENT_COMPOUND, &attr, &err);
+        r = client_rename(c, "file", "new/file", true, NULL, CLIENT_COMPOUND, &attr, &err);
     if (r == 0)
-        r = client_link(c, "file", "link", false, CLIENT_COMPOUND, &attr, &err);
+        r = client_link(c, "file", "link", false, NULL, CLIENT_COMPOUND, &attr, &err);
     if (r == 0)
-        r = client_remove(c, "file", false, CLIENT_COMPOUND, &err);
+        r = client_remove(c, "file", false, NULL, CLIENT_COMPOUND, &err);
     if (r == 0)
-        r = client_remove(c, "dir", true, CLIENT_COMPOUND, &err);
+        r = client_remove(c, "dir", true, NULL, CLIENT_COMPOUND, &err);
     return r;
 }
 
@@ -312,8 +312,8 @@ static void test_an_open_whose_change_and_close_failed_is_closed(void **state)
     };
     struct bed b = begin();
     play_rules(&b, fail, 2);
-    assert_int_equal(client_rename(b.client, "file", "dir", false, CLIENT_COMPOUND, NULL, &err),
-                     -EEXIST);
+    assert_int_equal(
+        client_rename(b.client, "file", "dir", false, NULL, CLIENT_COMPOUND, NULL, &err), -EEXIST);
     assert_string_equal(err.text, "rename //127.0.0.1/share/file: "
                                   "STATUS_OBJECT_NAME_COLLISION (0xC0000035)");
     no_open_is_left(&b);
@@ -328,7 +328,7 @@ static void test_a_removal_that_the_close_refuses_has_failed(void **state)
         {SMB2_CLOSE, 1, SERVER_ANYWHERE, SERVER_FAIL, STATUS_ACCESS_DENIED}};
     struct bed b = begin();
     play_rules(&b, fail, 1);
-    assert_int_equal(client_remove(b.client, "file", false, CLIENT_COMPOUND, &err), -EACCES);
+    assert_int_equal(client_remove(b.client, "file", false, NULL, CLIENT_COMPOUND, &err), -EACCES);
     finish(&b);
 }
 
@@ -337,7 +337,8 @@ static void remove_read_only(const struct server_rule *rules, size_t count, int 
 {
     struct bed b = begin();
     play_rules(&b, rules, count);
-    assert_int_equal(client_remove(b.client, "read only", false, CLIENT_COMPOUND, &err), expected);
+    assert_int_equal(client_remove(b.client, "read only", false, NULL, CLIENT_COMPOUND, &err),
+                     expected);
     no_open_is_left(&b);
     assert_int_equal(server_count(b.server, SMB2_SET_INFO), set_infos);
     finish(&b);
@@ -376,7 +377,7 @@ static void test_a_file_that_is_not_read_only_is_not_touched(void **state)
         {SMB2_SET_INFO, 0, SERVER_ANYWHERE, SERVER_FAIL, STATUS_CANNOT_DELETE}};
     struct bed b = begin();
     play_rules(&b, cannot, 1);
-    assert_int_equal(client_remove(b.client, "file", false, CLIENT_COMPOUND, &err), -EACCES);
+    assert_int_equal(client_remove(b.client, "file", false, NULL, CLIENT_COMPOUND, &err), -EACCES);
     assert_int_equal(server_count(b.server, SMB2_SET_INFO), 1);
     finish(&b);
 }

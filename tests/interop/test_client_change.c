@@ -21,7 +21,7 @@ static void test_times_are_kept_to_100_ns_and_attributes_replaced(void **state)
     struct file_attr attr = {0};
     put_text("timed", "x");
     uint64_t created = attr_of("timed").created;
-    COSTS(1, client_set_basic(client, "timed", &basic, CLIENT_COMPOUND, &attr, &err));
+    COSTS(1, client_set_basic(client, "timed", &basic, NULL, CLIENT_COMPOUND, &attr, &err));
     assert_int_equal(attr.written, basic.written);
     assert_int_equal(attr.accessed, basic.accessed);
     assert_int_equal(attr.created, created);
@@ -38,9 +38,9 @@ static void test_times_are_kept_to_100_ns_and_attributes_replaced(void **state)
     attr = attr_of("timed");
     assert_int_equal(attr.attributes, FILE_ATTRIBUTE_NORMAL);
     assert_int_equal(attr.written, basic.written);
-    WORKS(client_mkdir(client, "timed dir", CLIENT_COMPOUND, NULL, &err));
+    WORKS(client_mkdir(client, "timed dir", NULL, CLIENT_COMPOUND, NULL, &err));
     COSTS(3, client_set_basic(client, "timed dir", &(struct client_basic){.written = basic.written},
-                              CLIENT_SINGLE, &attr, &err));
+                              NULL, CLIENT_SINGLE, &attr, &err));
     assert_int_equal(attr.written, basic.written);
     assert_true(file_attr_is_dir(&attr));
 }
@@ -50,26 +50,26 @@ static void test_times_are_kept_to_100_ns_and_attributes_replaced(void **state)
 static void test_directories_are_made_and_removed_in_one_round_trip(void **state)
 {
     struct file_attr attr = {0};
-    COSTS(1, client_mkdir(client, "new dir", CLIENT_COMPOUND, &attr, &err));
+    COSTS(1, client_mkdir(client, "new dir", NULL, CLIENT_COMPOUND, &attr, &err));
     assert_true(S_ISDIR(stat_local("new dir").st_mode));
     assert_true(file_attr_is_dir(&attr));
     assert_int_equal(attr.id, attr_of("new dir").id);
-    FAILS(-EEXIST, client_mkdir(client, "new dir", CLIENT_COMPOUND, NULL, &err));
-    FAILS(-ENOENT, client_mkdir(client, "none/new dir", CLIENT_COMPOUND, NULL, &err));
+    FAILS(-EEXIST, client_mkdir(client, "new dir", NULL, CLIENT_COMPOUND, NULL, &err));
+    FAILS(-ENOENT, client_mkdir(client, "none/new dir", NULL, CLIENT_COMPOUND, NULL, &err));
 
     put_text("new dir/file", "x");
-    FAILS(-ENOTEMPTY, client_remove(client, "new dir", true, CLIENT_COMPOUND, &err));
-    FAILS(-ENOTEMPTY, client_remove(client, "new dir", true, CLIENT_SINGLE, &err));
-    FAILS(-ENOTDIR, client_remove(client, "new dir/file", true, CLIENT_COMPOUND, &err));
-    FAILS(-EISDIR, client_remove(client, "new dir", false, CLIENT_COMPOUND, &err));
-    COSTS(1, client_remove(client, "new dir/file", false, CLIENT_COMPOUND, &err));
+    FAILS(-ENOTEMPTY, client_remove(client, "new dir", true, NULL, CLIENT_COMPOUND, &err));
+    FAILS(-ENOTEMPTY, client_remove(client, "new dir", true, NULL, CLIENT_SINGLE, &err));
+    FAILS(-ENOTDIR, client_remove(client, "new dir/file", true, NULL, CLIENT_COMPOUND, &err));
+    FAILS(-EISDIR, client_remove(client, "new dir", false, NULL, CLIENT_COMPOUND, &err));
+    COSTS(1, client_remove(client, "new dir/file", false, NULL, CLIENT_COMPOUND, &err));
     assert_false(exists("new dir/file"));
-    COSTS(1, client_remove(client, "new dir", true, CLIENT_COMPOUND, &err));
+    COSTS(1, client_remove(client, "new dir", true, NULL, CLIENT_COMPOUND, &err));
     assert_false(exists("new dir"));
-    FAILS(-ENOENT, client_remove(client, "new dir", true, CLIENT_COMPOUND, &err));
+    FAILS(-ENOENT, client_remove(client, "new dir", true, NULL, CLIENT_COMPOUND, &err));
 
-    COSTS(2, client_mkdir(client, "new dir", CLIENT_SINGLE, &attr, &err));
-    COSTS(3, client_remove(client, "new dir", true, CLIENT_SINGLE, &err));
+    COSTS(2, client_mkdir(client, "new dir", NULL, CLIENT_SINGLE, &attr, &err));
+    COSTS(3, client_remove(client, "new dir", true, NULL, CLIENT_SINGLE, &err));
     assert_false(exists("new dir"));
 }
 
@@ -77,7 +77,7 @@ static void set_read_only(const char *name)
 {
     const struct client_basic basic = {.attributes =
                                            FILE_ATTRIBUTE_READONLY | FILE_ATTRIBUTE_HIDDEN};
-    WORKS(client_set_basic(client, name, &basic, CLIENT_COMPOUND, NULL, &err));
+    WORKS(client_set_basic(client, name, &basic, NULL, CLIENT_COMPOUND, NULL, &err));
     assert_int_equal(attr_of(name).attributes, basic.attributes);
 }
 
@@ -85,16 +85,16 @@ static void test_a_read_only_file_is_removed_and_its_other_links_stay_so(void **
 {
     for (enum client_style style = CLIENT_SINGLE; style <= CLIENT_COMPOUND; style++) {
         put_text("locked away", "x");
-        WORKS(client_link(client, "locked away", "other name", false, style, NULL, &err));
+        WORKS(client_link(client, "locked away", "other name", false, NULL, style, NULL, &err));
         set_read_only("locked away");
         if (style == CLIENT_COMPOUND)
-            COSTS(2, client_remove(client, "locked away", false, style, &err));
+            COSTS(2, client_remove(client, "locked away", false, NULL, style, &err));
         else
-            WORKS(client_remove(client, "locked away", false, style, &err));
+            WORKS(client_remove(client, "locked away", false, NULL, style, &err));
         assert_false(exists("locked away"));
         assert_int_equal(attr_of("other name").attributes,
                          FILE_ATTRIBUTE_READONLY | FILE_ATTRIBUTE_HIDDEN);
-        WORKS(client_remove(client, "other name", false, style, &err));
+        WORKS(client_remove(client, "other name", false, NULL, style, &err));
     }
 
     struct client_file *f = create("locked away");
@@ -109,24 +109,24 @@ static void test_a_rename_replaces_only_where_asked(void **state)
     struct file_attr attr = {0};
     put_text("from", "new");
     put_text("to", "old");
-    FAILS(-EEXIST, client_rename(client, "from", "to", false, CLIENT_COMPOUND, NULL, &err));
+    FAILS(-EEXIST, client_rename(client, "from", "to", false, NULL, CLIENT_COMPOUND, NULL, &err));
     holds("to", "old", 3);
     uint64_t id = attr_of("from").id;
-    COSTS(1, client_rename(client, "from", "to", true, CLIENT_COMPOUND, &attr, &err));
+    COSTS(1, client_rename(client, "from", "to", true, NULL, CLIENT_COMPOUND, &attr, &err));
     holds("to", "new", 3);
     assert_false(exists("from"));
     assert_int_equal(attr.id, id);
     assert_int_equal(attr.size, 3);
-    COSTS(3, client_rename(client, "to", "t", false, CLIENT_SINGLE, &attr, &err));
+    COSTS(3, client_rename(client, "to", "t", false, NULL, CLIENT_SINGLE, &attr, &err));
     holds("t", "new", 3);
 
-    WORKS(client_mkdir(client, "dir", CLIENT_COMPOUND, NULL, &err));
-    WORKS(client_rename(client, "t", "dir/deep", false, CLIENT_COMPOUND, NULL, &err));
-    WORKS(client_rename(client, "dir", "moved dir", false, CLIENT_COMPOUND, NULL, &err));
+    WORKS(client_mkdir(client, "dir", NULL, CLIENT_COMPOUND, NULL, &err));
+    WORKS(client_rename(client, "t", "dir/deep", false, NULL, CLIENT_COMPOUND, NULL, &err));
+    WORKS(client_rename(client, "dir", "moved dir", false, NULL, CLIENT_COMPOUND, NULL, &err));
     holds("moved dir/deep", "new", 3);
-    FAILS(-ENOENT, client_rename(client, "none", "x", false, CLIENT_COMPOUND, NULL, &err));
-    FAILS(-ENOENT,
-          client_rename(client, "moved dir/deep", "none/x", false, CLIENT_COMPOUND, NULL, &err));
+    FAILS(-ENOENT, client_rename(client, "none", "x", false, NULL, CLIENT_COMPOUND, NULL, &err));
+    FAILS(-ENOENT, client_rename(client, "moved dir/deep", "none/x", false, NULL, CLIENT_COMPOUND,
+                                 NULL, &err));
 }
 
 static void test_a_rename_changes_only_the_case(void **state)
@@ -134,12 +134,12 @@ static void test_a_rename_changes_only_the_case(void **state)
     struct file_attr attr;
     char spelling[CLIENT_NAME_MAX];
     put_text("readme", "x");
-    WORKS(client_rename(client, "readme", "ReadMe", false, CLIENT_COMPOUND, NULL, &err));
+    WORKS(client_rename(client, "readme", "ReadMe", false, NULL, CLIENT_COMPOUND, NULL, &err));
     assert_true(exists("ReadMe") && !exists("readme"));
     WORKS(client_stat(client, "README", CLIENT_COMPOUND, &attr, spelling, &err));
     assert_string_equal(spelling, "ReadMe");
-    WORKS(client_mkdir(client, "folder", CLIENT_COMPOUND, NULL, &err));
-    WORKS(client_rename(client, "folder", "Folder", false, CLIENT_COMPOUND, NULL, &err));
+    WORKS(client_mkdir(client, "folder", NULL, CLIENT_COMPOUND, NULL, &err));
+    WORKS(client_rename(client, "folder", "Folder", false, NULL, CLIENT_COMPOUND, NULL, &err));
     assert_true(exists("Folder") && !exists("folder"));
 }
 
@@ -148,13 +148,13 @@ static void test_a_hard_link_is_a_second_name(void **state)
     struct file_attr attr = {0};
     put_text("one", "same");
     put_text("taken", "other");
-    COSTS(1, client_link(client, "one", "two", false, CLIENT_COMPOUND, &attr, &err));
+    COSTS(1, client_link(client, "one", "two", false, NULL, CLIENT_COMPOUND, &attr, &err));
     assert_int_equal(stat_local("one").st_ino, stat_local("two").st_ino);
     assert_int_equal(attr.id, attr_of("two").id);
     assert_int_equal(attr_of("two").links, 2);
-    FAILS(-EEXIST, client_link(client, "one", "taken", false, CLIENT_COMPOUND, NULL, &err));
+    FAILS(-EEXIST, client_link(client, "one", "taken", false, NULL, CLIENT_COMPOUND, NULL, &err));
     holds("taken", "other", 5);
-    FAILS(-ENOENT, client_link(client, "none", "three", false, CLIENT_COMPOUND, NULL, &err));
+    FAILS(-ENOENT, client_link(client, "none", "three", false, NULL, CLIENT_COMPOUND, NULL, &err));
 }
 
 static void test_an_open_renames_and_removes_its_file(void **state)
@@ -215,7 +215,7 @@ static void test_reserved_characters_are_mapped_both_ways(void **state)
 {
     struct seen seen = {0};
     struct client_list_result listed;
-    WORKS(client_mkdir(client, "names", CLIENT_COMPOUND, NULL, &err));
+    WORKS(client_mkdir(client, "names", NULL, CLIENT_COMPOUND, NULL, &err));
     for (unsigned i = 0; i < RESERVED; i++) {
         char here[256], there[256], spelling[CLIENT_NAME_MAX];
         struct file_attr attr;
@@ -239,11 +239,11 @@ static void test_reserved_characters_are_mapped_both_ways(void **state)
         char here[256];
         assert_true(seen.name[i]);
         snprintf(here, sizeof(here), "names/%s", reserved[i].here);
-        WORKS(client_rename(client, here, "names/plain", false, CLIENT_COMPOUND, NULL, &err));
-        WORKS(client_rename(client, "names/plain", here, false, CLIENT_COMPOUND, NULL, &err));
-        WORKS(client_remove(client, here, false, CLIENT_COMPOUND, &err));
+        WORKS(client_rename(client, here, "names/plain", false, NULL, CLIENT_COMPOUND, NULL, &err));
+        WORKS(client_rename(client, "names/plain", here, false, NULL, CLIENT_COMPOUND, NULL, &err));
+        WORKS(client_remove(client, here, false, NULL, CLIENT_COMPOUND, &err));
     }
-    WORKS(client_remove(client, "names", true, CLIENT_COMPOUND, &err));
+    WORKS(client_remove(client, "names", true, NULL, CLIENT_COMPOUND, &err));
 }
 
 static void test_without_mapping_reserved_characters_are_refused(void **state)
@@ -253,11 +253,11 @@ static void test_without_mapping_reserved_characters_are_refused(void **state)
     char spelling[CLIENT_NAME_MAX];
     o.map_names = false;
     struct client *c = connect_or_fail(&o);
-    FAILS(-EINVAL, client_mkdir(c, "a\\b", CLIENT_COMPOUND, NULL, &err));
+    FAILS(-EINVAL, client_mkdir(c, "a\\b", NULL, CLIENT_COMPOUND, NULL, &err));
     FAILS(-ENOENT, client_stat(c, "a\\b", CLIENT_COMPOUND, &attr, NULL, &err));
-    FAILS(-EINVAL, client_mkdir(c, "a*b", CLIENT_COMPOUND, NULL, &err));
+    FAILS(-EINVAL, client_mkdir(c, "a*b", NULL, CLIENT_COMPOUND, NULL, &err));
     put_text("plain name", "x");
-    FAILS(-EINVAL, client_rename(c, "plain name", "a<b", false, CLIENT_COMPOUND, NULL, &err));
+    FAILS(-EINVAL, client_rename(c, "plain name", "a<b", false, NULL, CLIENT_COMPOUND, NULL, &err));
     put_text("a<b", "x");
     WORKS(client_stat(c, "a\uf023b", CLIENT_COMPOUND, &attr, spelling, &err));
     assert_string_equal(spelling, "a\uf023b");
@@ -269,9 +269,9 @@ static void test_without_mapping_reserved_characters_are_refused(void **state)
 static void refused_links_leave_nothing(void)
 {
     char *target = NULL;
-    FAILS(-EOPNOTSUPP, client_symlink(client, "a link", "to/nowhere", false, NULL, &err));
+    FAILS(-EOPNOTSUPP, client_symlink(client, "a link", "to/nowhere", false, NULL, NULL, &err));
     assert_false(exists("a link"));
-    FAILS(-EOPNOTSUPP, client_symlink(client, "a link", "to/nowhere", true, NULL, &err));
+    FAILS(-EOPNOTSUPP, client_symlink(client, "a link", "to/nowhere", true, NULL, NULL, &err));
     assert_false(exists("a link"));
     FAILS(-ENOENT, client_read_link(client, "none", &target, &err));
     assert_null(target);
@@ -281,14 +281,14 @@ static void link_leads_to(const char *to)
 {
     struct file_attr attr = {0};
     char *target = NULL;
-    COSTS(2, client_symlink(client, "a link", to, false, &attr, &err));
+    COSTS(2, client_symlink(client, "a link", to, false, NULL, &attr, &err));
     assert_true(attr.attributes & FILE_ATTRIBUTE_REPARSE_POINT);
     assert_int_equal(attr.id, attr_of("a link").id);
     COSTS(1, client_read_link(client, "a link", &target, &err));
     assert_string_equal(target, to);
     free(target);
-    FAILS(-EEXIST, client_symlink(client, "a link", to, false, NULL, &err));
-    WORKS(client_remove(client, "a link", false, CLIENT_COMPOUND, &err));
+    FAILS(-EEXIST, client_symlink(client, "a link", to, false, NULL, NULL, &err));
+    WORKS(client_remove(client, "a link", false, NULL, CLIENT_COMPOUND, &err));
     FAILS(-ENOENT, client_stat(client, "a link", CLIENT_COMPOUND, &attr, NULL, &err));
 }
 
@@ -300,16 +300,16 @@ static void test_links_lead_where_they_were_made_to_or_leave_nothing(void **stat
     char *target = NULL;
     put_text("no link", "x");
     FAILS(-EINVAL, client_read_link(client, "no link", &target, &err));
-    FAILS(-ENOENT, client_symlink(client, "a link", "", false, NULL, &err));
-    if (client_symlink(client, "a link", "x", false, NULL, &err) == -EOPNOTSUPP) {
+    FAILS(-ENOENT, client_symlink(client, "a link", "", false, NULL, NULL, &err));
+    if (client_symlink(client, "a link", "x", false, NULL, NULL, &err) == -EOPNOTSUPP) {
         refused_links_leave_nothing();
         return;
     }
-    WORKS(client_remove(client, "a link", false, CLIENT_COMPOUND, &err));
+    WORKS(client_remove(client, "a link", false, NULL, CLIENT_COMPOUND, &err));
     for (size_t i = 0; i < sizeof(targets) / sizeof(targets[0]); i++)
         link_leads_to(targets[i]);
     /* Samba takes no directory for a link, and the one that was made for it goes again */
-    FAILS(-EACCES, client_symlink(client, "a link", "a/deep", true, NULL, &err));
+    FAILS(-EACCES, client_symlink(client, "a link", "a/deep", true, NULL, NULL, &err));
     assert_false(exists("a link"));
 }
 

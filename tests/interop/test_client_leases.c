@@ -129,7 +129,7 @@ static void breaks_of_a_file(struct client *c)
     assert_int_equal(client_lease_state(l), RWH);
     WORKS(client_close(f, CLIENT_SINGLE, NULL, &err));
     assert_int_equal(client_lease_state(l), 0);
-    WORKS(client_remove(other, "leased", false, CLIENT_COMPOUND, &err));
+    WORKS(client_remove(other, "leased", false, NULL, CLIENT_COMPOUND, &err));
     not_told(&owner, 2);
     client_lease_free(l);
 }
@@ -169,7 +169,7 @@ static void test_a_lease_grows_with_what_is_asked(void **state)
         WORKS(client_close(f[i], CLIENT_COMPOUND, NULL, &err));
     not_told(&owner, 0);
     client_lease_free(l);
-    WORKS(client_remove(client, "grown", false, CLIENT_COMPOUND, &err));
+    WORKS(client_remove(client, "grown", false, NULL, CLIENT_COMPOUND, &err));
 }
 
 /* Who wants a file for himself breaks the lease of a handle, which might be an open that nobody
@@ -192,7 +192,7 @@ static void test_an_open_that_shares_nothing_breaks_the_lease_of_a_handle(void *
     WORKS(client_create(other, "wanted", &alone, &theirs, &attr, NULL, &err));
     WORKS(client_close(theirs, CLIENT_SINGLE, NULL, &err));
     client_lease_free(l);
-    WORKS(client_remove(client, "wanted", false, CLIENT_COMPOUND, &err));
+    WORKS(client_remove(client, "wanted", false, NULL, CLIENT_COMPOUND, &err));
 }
 
 /* ---- directories ---- */
@@ -260,7 +260,7 @@ static void test_another_clients_create_breaks_a_lease_of_a_directory(void **sta
     needs_directory_leases();
     struct owner owner = {0};
     struct client_lease *l = client_lease_new(client, true, &owner);
-    WORKS(client_mkdir(client, "dir", CLIENT_COMPOUND, NULL, &err));
+    WORKS(client_mkdir(client, "dir", NULL, CLIENT_COMPOUND, NULL, &err));
     struct client_file *dir = list_dir(l, "");
     make_by(other, "dir/a", NULL);
     told(&owner, 1, 0);
@@ -271,12 +271,12 @@ static void test_another_clients_create_breaks_a_lease_of_a_directory(void **sta
     struct client_file *anew = list_dir(l, "a|");
     WORKS(client_close(dir, CLIENT_COMPOUND, NULL, &err));
     assert_int_equal(client_lease_state(l), RH);
-    WORKS(client_remove(other, "dir/a", false, CLIENT_COMPOUND, &err));
+    WORKS(client_remove(other, "dir/a", false, NULL, CLIENT_COMPOUND, &err));
     told(&owner, 2, 0);
     list_again(anew, 0, "");
     WORKS(client_close(anew, CLIENT_SINGLE, NULL, &err));
     client_lease_free(l);
-    WORKS(client_remove(client, "dir", true, CLIENT_COMPOUND, &err));
+    WORKS(client_remove(client, "dir", true, NULL, CLIENT_COMPOUND, &err));
 }
 
 static void test_our_own_changes_under_its_key_break_no_lease_of_a_directory(void **state)
@@ -287,7 +287,7 @@ static void test_our_own_changes_under_its_key_break_no_lease_of_a_directory(voi
                         *file = client_lease_new(client, false, &file_owner);
     struct client_lease_ask leased = {.lease = file, .parent = l, .state = RWH},
                             bare = {.parent = l};
-    WORKS(client_mkdir(client, "dir", CLIENT_COMPOUND, NULL, &err));
+    WORKS(client_mkdir(client, "dir", NULL, CLIENT_COMPOUND, NULL, &err));
     struct client_file *dir = list_dir(l, "");
     make_by(client, "dir/a", &leased);
     assert_int_equal(leased.ret_state, RWH);
@@ -302,10 +302,10 @@ static void test_our_own_changes_under_its_key_break_no_lease_of_a_directory(voi
     told(&owner, 1, 0);
     assert_int_equal(file_owner.times, 0);
     WORKS(client_close(dir, CLIENT_SINGLE, NULL, &err));
-    WORKS(client_remove(client, "dir/a", false, CLIENT_COMPOUND, &err));
-    WORKS(client_remove(client, "dir/b", false, CLIENT_COMPOUND, &err));
-    WORKS(client_remove(client, "dir/c", false, CLIENT_COMPOUND, &err));
-    WORKS(client_remove(client, "dir", true, CLIENT_COMPOUND, &err));
+    WORKS(client_remove(client, "dir/a", false, NULL, CLIENT_COMPOUND, &err));
+    WORKS(client_remove(client, "dir/b", false, NULL, CLIENT_COMPOUND, &err));
+    WORKS(client_remove(client, "dir/c", false, NULL, CLIENT_COMPOUND, &err));
+    WORKS(client_remove(client, "dir", true, NULL, CLIENT_COMPOUND, &err));
     client_lease_free(file);
     client_lease_free(l);
 }
@@ -320,13 +320,13 @@ static void test_without_directory_leases_none_is_asked_for(void **state)
     struct client_list_result result;
     struct client_file *dir = NULL;
     struct listed names = {0};
-    WORKS(client_mkdir(client, "plain", CLIENT_COMPOUND, NULL, &err));
+    WORKS(client_mkdir(client, "plain", NULL, CLIENT_COMPOUND, NULL, &err));
     WORKS(client_list_leased(c, "plain", &ask, false, note_entry, &names, &dir, &result, &err));
     assert_int_equal(ask.ret_state, 0);
     assert_null(dir);
     client_lease_free(l);
     client_free(c);
-    WORKS(client_remove(client, "plain", true, CLIENT_COMPOUND, &err));
+    WORKS(client_remove(client, "plain", true, NULL, CLIENT_COMPOUND, &err));
 }
 
 /* ---- watches ---- */
@@ -360,25 +360,25 @@ static void tells(struct client_watch *w, const char *const *expected)
 static void test_a_watch_tells_what_other_clients_change_in_the_whole_tree(void **state)
 {
     struct client_watch *w = NULL;
-    WORKS(client_mkdir(client, "watched", CLIENT_COMPOUND, NULL, &err));
-    WORKS(client_mkdir(client, "watched/deep", CLIENT_COMPOUND, NULL, &err));
+    WORKS(client_mkdir(client, "watched", NULL, CLIENT_COMPOUND, NULL, &err));
+    WORKS(client_mkdir(client, "watched/deep", NULL, CLIENT_COMPOUND, NULL, &err));
     WORKS(client_watch_new(client, "watched", true, &w, &err));
     make_by(other, "watched/new", NULL);
     TELLS("+new|");
     make_by(other, "watched/deep/what?", NULL); /* as it is here, not as it travels */
     TELLS("+deep/what?|");
-    WORKS(client_rename(other, "watched/new", "watched/n\u00e9w", false, CLIENT_COMPOUND, NULL,
-                        &err));
+    WORKS(client_rename(other, "watched/new", "watched/n\u00e9w", false, NULL, CLIENT_COMPOUND,
+                        NULL, &err));
     TELLS("<new|>n\u00e9w|");
-    WORKS(client_set_size(other, "watched/n\u00e9w", 100, CLIENT_COMPOUND, NULL, &err));
+    WORKS(client_set_size(other, "watched/n\u00e9w", 100, NULL, CLIENT_COMPOUND, NULL, &err));
     TELLS("~n\u00e9w|");
-    WORKS(client_remove(other, "watched/n\u00e9w", false, CLIENT_COMPOUND, &err));
+    WORKS(client_remove(other, "watched/n\u00e9w", false, NULL, CLIENT_COMPOUND, &err));
     TELLS("-n\u00e9w|");
-    WORKS(client_remove(other, "watched/deep/what?", false, CLIENT_COMPOUND, &err));
-    WORKS(client_remove(other, "watched/deep", true, CLIENT_COMPOUND, &err));
+    WORKS(client_remove(other, "watched/deep/what?", false, NULL, CLIENT_COMPOUND, &err));
+    WORKS(client_remove(other, "watched/deep", true, NULL, CLIENT_COMPOUND, &err));
     TELLS("-deep/what?|", "-deep|");
     client_watch_free(w);
-    WORKS(client_remove(other, "watched", true, CLIENT_COMPOUND, &err));
+    WORKS(client_remove(other, "watched", true, NULL, CLIENT_COMPOUND, &err));
 }
 
 /* The server looks at its disk a moment after it took the request: files are made until one is told
@@ -410,7 +410,7 @@ static void wait_for_the_disk(struct client_watch *w)
 static void test_a_watch_tells_what_changes_on_the_servers_disk(void **state)
 {
     struct client_watch *w = NULL;
-    WORKS(client_mkdir(client, "local", CLIENT_COMPOUND, NULL, &err));
+    WORKS(client_mkdir(client, "local", NULL, CLIENT_COMPOUND, NULL, &err));
     WORKS(client_watch_new(client, "local", false, &w, &err));
     wait_for_the_disk(w);
     int fd = open(local("local/new"), O_CREAT | O_WRONLY, 0666);
@@ -422,7 +422,7 @@ static void test_a_watch_tells_what_changes_on_the_servers_disk(void **state)
     TELLS("-old|");
     close(fd);
     client_watch_free(w);
-    WORKS(client_remove(other, "local", true, CLIENT_COMPOUND, &err));
+    WORKS(client_remove(other, "local", true, NULL, CLIENT_COMPOUND, &err));
 }
 
 static void test_more_changes_than_a_server_keeps_are_an_overflow(void **state)
@@ -432,7 +432,7 @@ static void test_more_changes_than_a_server_keeps_are_an_overflow(void **state)
     struct changes c = {0};
     bool overflow = false;
     char name[64];
-    WORKS(client_mkdir(client, "crowd", CLIENT_COMPOUND, NULL, &err));
+    WORKS(client_mkdir(client, "crowd", NULL, CLIENT_COMPOUND, NULL, &err));
     WORKS(client_watch_new(client, "crowd", true, &w, &err));
     for (unsigned i = 0; i < FILES; i++) {
         snprintf(name, sizeof(name), "crowd/a rather long name with the number %u", i);

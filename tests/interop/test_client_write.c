@@ -56,9 +56,9 @@ static void dialect_writes(uint16_t dialect)
     assert_int_equal(facts.max_write, dialect == 0x0202 ? 65536 : MIB);
     writes_big(c, "written");
 
-    WORKS(client_mkdir(c, "in a dialect", CLIENT_COMPOUND, NULL, &err));
-    WORKS(client_rename(c, "in a dialect", "renamed", false, CLIENT_COMPOUND, NULL, &err));
-    WORKS(client_remove(c, "renamed", true, CLIENT_COMPOUND, &err));
+    WORKS(client_mkdir(c, "in a dialect", NULL, CLIENT_COMPOUND, NULL, &err));
+    WORKS(client_rename(c, "in a dialect", "renamed", false, NULL, CLIENT_COMPOUND, NULL, &err));
+    WORKS(client_remove(c, "renamed", true, NULL, CLIENT_COMPOUND, &err));
     assert_false(exists("in a dialect") || exists("renamed"));
     client_free(c);
 }
@@ -211,16 +211,16 @@ static void test_sizes_are_set_by_open_and_by_path(void **state)
     holds("sized", "0123\0\0", 6);
     WORKS(client_close(f, CLIENT_SINGLE, NULL, &err));
 
-    COSTS(1, client_set_size(client, "sized", 2, CLIENT_COMPOUND, &attr, &err));
+    COSTS(1, client_set_size(client, "sized", 2, NULL, CLIENT_COMPOUND, &attr, &err));
     holds("sized", "01", 2);
     assert_int_equal(attr.size, 2);
     assert_int_equal(attr.id, attr_of("sized").id);
-    COSTS(3, client_set_size(client, "sized", 1, CLIENT_SINGLE, &attr, &err));
+    COSTS(3, client_set_size(client, "sized", 1, NULL, CLIENT_SINGLE, &attr, &err));
     holds("sized", "0", 1);
     assert_int_equal(attr.size, 1);
-    FAILS(-ENOENT, client_set_size(client, "none", 1, CLIENT_COMPOUND, NULL, &err));
-    FAILS(-EISDIR, client_set_size(client, "many", 1, CLIENT_COMPOUND, NULL, &err));
-    FAILS(-EFBIG, client_set_size(client, "sized", UINT64_MAX, CLIENT_COMPOUND, NULL, &err));
+    FAILS(-ENOENT, client_set_size(client, "none", 1, NULL, CLIENT_COMPOUND, NULL, &err));
+    FAILS(-EISDIR, client_set_size(client, "many", 1, NULL, CLIENT_COMPOUND, NULL, &err));
+    FAILS(-EFBIG, client_set_size(client, "sized", UINT64_MAX, NULL, CLIENT_COMPOUND, NULL, &err));
 }
 
 static void test_room_is_made_and_never_cuts_a_file(void **state)

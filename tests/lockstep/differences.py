@@ -287,6 +287,9 @@ def a_range_that_is_locked_shared_is_not_written(mount, local, share):
     equal("on the mount", lock_and_write(mount, True), (b"page", "EAGAIN"))
 
 
+a_range_that_is_locked_shared_is_not_written.options = ("Leases=false",)  # Samba does not look for locks where nobody else has it open
+
+
 @difference
 def with_nobrl_locks_do_not_stand_against_data(mount, local, share):
     equal("on the mount", lock_and_write(mount, False), (b"page", ""))

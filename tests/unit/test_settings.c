@@ -228,8 +228,11 @@ static const char *const all_names[] = {
     "FileNotFoundCacheLifetime",
     "FileNotFoundCacheEntriesMax",
     "CacheMemoryMax",
+    "Leases",
     "Watches",
     "CacheMaxAge",
+    "DormantDirectoryTimeout",
+    "DormantFileLimit",
     "RequireSecuritySignature",
     "Smb2DialectMin",
     "Smb2DialectMax",
@@ -333,7 +336,7 @@ static void numbers_are_taken_up_to_their_range_and_not_beyond(void **state)
             REFUSED(info->name, value, -EINVAL, info->name, max);
         }
     }
-    assert_int_equal(numbers, 9);
+    assert_int_equal(numbers, 11);
 }
 
 static void what_is_no_plain_number_is_refused(void **state)
