@@ -87,6 +87,15 @@ def time_alone(samba):
         as_told("of a directory", place, f"{place}/lib", "list", [])
         as_told("of a directory that only its parent's listing has", place, f"{place}/lib/sub", "list", [("LIST", "lib/sub")])
 
+        for dropped in (f, f"{place}/lib", place):
+            os.stat(f)
+            before = requests(place)
+            os.stat(f)
+            equal("what is believed is not asked for", requests(place), before)
+            equal("the kernel is told", json.loads(larder("drop", "--json", dropped).stdout)["kernel_told"], True)
+            check(f"and forgets, too, with {dropped[len(place):] or 'everything'}",
+                  wait_until(lambda: os.stat(f) and requests(place) != before), before)
+
         text = larder("explain", f)
         equal("the text", (text.returncode, text.stderr), (0, ""))
         check("shows the same", all(t in text.stdout for t in ("lib/a.txt", "1,234 bytes", "time", "next stat    sends nothing", "OPEN")), text.stdout)

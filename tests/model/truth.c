@@ -216,6 +216,28 @@ static void other_client(void)
     trace("another client: %s in %d, file %d, %s in %d", text(name), dir, node, text(to), to_dir);
 }
 
+/* Somebody has a name forgotten, with what is beneath, or everything. */
+static void forget(void)
+{
+    uint64_t dropped[OBSERVE_CACHES];
+    char path[4096];
+    struct held dir = some_dir();
+    int name = below(NAMES), node;
+    int len =
+        one_in(10) ? 0 : cache_child_path(dir.f, text(name), strlen(text(name)), path, sizeof path);
+    if (len < 0)
+        return;
+    for (int i = 0; i < OPS; i++)
+        ops[i].alone = false; /* what is known after it is less than it might be */
+    cache_drop(m.c, path, (size_t)len, dropped);
+    trace("forget %.*s", len, path);
+    if (len == 0 && (m.c->ring[OBSERVE_DIR].count || m.c->ring[OBSERVE_INFO].count ||
+                     m.c->ring[OBSERVE_NOTFOUND].count))
+        differ("something is believed though all was forgotten");
+    if (len && look_up(dir, name, &node) >= 0)
+        differ("%s is believed though it was forgotten", text(name));
+}
+
 /* ---- the run ---- */
 
 static void step(void)
@@ -232,6 +254,8 @@ static void step(void)
     server.now = m.now;
     if (promises)
         promises_step();
+    if (one_in(1000))
+        forget();
     if (what < 28) {
         struct held dir = some_dir();
         look_up(dir, below(NAMES), &node);
