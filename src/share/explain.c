@@ -10,7 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "share/internal.h"
+#include "share/promise.h"
 
 /* ---- what is sent ---- */
 
@@ -22,11 +22,18 @@ static const char *step_name(enum cache_step step)
     return names[step];
 }
 
-static const char *requests_of(const struct share *s, enum cache_step step, bool reads)
+/* `f`: what it is about, NULL: not known yet. */
+static const char *requests_of(struct share *s, enum cache_step step, const struct cache_file *f,
+                               bool reads)
 {
     bool compound = s->style == CLIENT_COMPOUND;
     switch (step) {
     case CACHE_LIST:
+        if (f && promise_relists(s, f))
+            return "QUERY_DIRECTORY+QUERY_DIRECTORY";
+        if (s->promises.dirs) /* it stays open under its lease */
+            return "CREATE+QUERY_DIRECTORY+QUERY_DIRECTORY";
+        /* fall through */
     case CACHE_SEARCH:
         return compound ? "CREATE+QUERY_DIRECTORY+QUERY_DIRECTORY, CLOSE"
                         : "CREATE, QUERY_DIRECTORY, QUERY_DIRECTORY, CLOSE";
@@ -42,12 +49,10 @@ static const char *requests_of(const struct share *s, enum cache_step step, bool
 }
 
 /* `about`: the first so many components of the path. */
-static void add_step(const struct share *s, json_t *steps, enum cache_step step, size_t about,
-                     bool reads)
+static void add_step(json_t *steps, enum cache_step step, size_t about, const char *requests)
 {
-    json_array_append_new(steps,
-                          json_pack("{s:s, s:I, s:s}", "step", step_name(step), "components",
-                                    (json_int_t)about, "requests", requests_of(s, step, reads)));
+    json_array_append_new(steps, json_pack("{s:s, s:I, s:s}", "step", step_name(step), "components",
+                                           (json_int_t)about, "requests", requests));
 }
 
 /* ---- the way ---- */
@@ -78,7 +83,8 @@ static bool look_up(struct way *w)
     w->rest += len + (w->rest[len] == '/');
     w->components++;
     if (e->step != CACHE_ANSWER)
-        add_step(w->share, w->look_ups, e->step, w->components - (e->step != CACHE_STAT), false);
+        add_step(w->look_ups, e->step, w->components - (e->step != CACHE_STAT),
+                 requests_of(w->share, e->step, w->dir, false));
     return e->step != CACHE_ANSWER || e->result == 0;
 }
 
@@ -176,17 +182,20 @@ static json_t *next_json(const struct way *w, int end)
     json_t *stat = json_copy(w->look_ups), *open = json_copy(w->look_ups);
     json_t *list = file && end == 0 ? json_null() : json_copy(w->look_ups);
     if (end == 0 && e->attr_step != CACHE_ANSWER) {
-        add_step(w->share, stat, e->attr_step, w->components, false);
+        const char *requests = requests_of(w->share, e->attr_step, NULL, false);
+        add_step(stat, e->attr_step, w->components, requests);
         if (!file) /* opendir(3) asks for them first */
-            add_step(w->share, list, e->attr_step, w->components, false);
+            add_step(list, e->attr_step, w->components, requests);
     }
-    if (end == 0 && !dir) {
+    if (end == 0 && !dir && !(file && promise_keeps(w->share, e->file))) {
         size_t reads = share_first_read(w->share, SHARE_READ | SHARE_WANT_DATA,
                                         e->heard ? &e->attr.size : NULL);
-        add_step(w->share, open, CACHE_OPEN, w->components, reads > 0);
+        add_step(open, CACHE_OPEN, w->components,
+                 requests_of(w->share, CACHE_OPEN, NULL, reads > 0));
     }
     if (end == 0 && !file && e->list_step != CACHE_ANSWER)
-        add_step(w->share, list, e->list_step, w->components, false);
+        add_step(list, e->list_step, w->components,
+                 requests_of(w->share, e->list_step, e->file, false));
     return json_pack("{s:o, s:o, s:o}", "stat", stat, "open", open, "list", list);
 }
 

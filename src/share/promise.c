@@ -352,15 +352,18 @@ struct client_file *promise_reopen(struct share *s, struct cache_file *f,
     return take_dormant(s, p);
 }
 
+bool promise_relists(struct share *s, const struct cache_file *dir)
+{
+    const struct promise *p = find_dormant(s, dir);
+    uint64_t age = s->options.settings.cache_max_age * NS_PER_SEC;
+    return p && client_lease_state(p->lease) & CLIENT_LEASE_READ &&
+           clock_now() - p->opened_at < age;
+}
+
 struct client_file *promise_relist(struct share *s, struct cache_file *dir,
                                    struct promise **ret_promise)
 {
-    struct promise *p = find_dormant(s, dir);
-    uint64_t age = s->options.settings.cache_max_age * NS_PER_SEC;
-    if (!p || !(client_lease_state(p->lease) & CLIENT_LEASE_READ) ||
-        clock_now() - p->opened_at >= age)
-        return NULL;
-    return promise_reopen(s, dir, ret_promise);
+    return promise_relists(s, dir) ? promise_reopen(s, dir, ret_promise) : NULL;
 }
 
 void promise_renewed(struct share *s, struct promise *p, struct cache_ticket ticket)

@@ -73,7 +73,8 @@ struct client_file *promise_reopen(struct share *s, struct cache_file *f,
                                    struct promise **ret_promise);
 /* With the lock, for a directory: the same, but no longer than CacheMaxAge after its CREATE, since
  * the name may lead elsewhere by then without a word; NULL: none. What is listed by it counts from
- * a ticket that is taken now. */
+ * a ticket that is taken now. promise_relists: whether there is one. */
+bool promise_relists(struct share *s, const struct cache_file *dir);
 struct client_file *promise_relist(struct share *s, struct cache_file *dir,
                                    struct promise **ret_promise);
 /* With the lock: what was just listed by a promise's handle again. */

@@ -6,9 +6,10 @@ import json
 import os
 import re
 import subprocess
+import sys
 import time
 
-from bed import PASSWORD, Samba, check, equal, finish, larder, mounted, stats, user_name, wait_until
+from bed import PASSWORD, Samba, check, equal, finish, larder, mounted, newer_samba, stats, user_name, wait_until
 
 
 def explain(path):
@@ -56,7 +57,7 @@ def by_another(samba, command):
 
 
 def time_alone(samba):
-    with mounted(samba, "actimeo=30") as place:
+    with mounted(samba, "Leases=false,actimeo=30") as place:
         f, missing = f"{place}/lib/a.txt", f"{place}/other/missing"
         nothing = counted(place)
         shown = explain(f)
@@ -119,7 +120,7 @@ def profiles(samba):
 
 def watched(samba):
     """What the server promised to tell of is believed beyond the lifetime."""
-    with mounted(samba, "Watches=true,actimeo=1,CacheMaxAge=60") as place:
+    with mounted(samba, "Leases=false,Watches=true,actimeo=1,CacheMaxAge=60") as place:
         f = f"{place}/lib/a.txt"
         check("the server tells of changes", wait_until(lambda: stats(place)["watch"]["state"] == "watching"))
         os.listdir(place), os.listdir(f"{place}/lib"), os.stat(f)
@@ -156,7 +157,7 @@ def watched(samba):
 
 
 def verification(samba):
-    with mounted(samba, "Watches=true,actimeo=1,CacheMaxAge=2") as place:
+    with mounted(samba, "Leases=false,Watches=true,actimeo=1,CacheMaxAge=2") as place:
         check("it watches", wait_until(lambda: stats(place)["watch"]["state"] == "watching"))
         os.stat(f"{place}/lib")
         time.sleep(2.2)  # times are worth something once they are old
@@ -171,6 +172,25 @@ def verification(samba):
         check("and on whose word hits were", re.search(r"by watch", text), text)
 
 
+def leased(samba):
+    """With the newer Samba: leases of directories, and handles that are kept."""
+    with mounted(samba, "actimeo=1,CacheMaxAge=60") as place:
+        f = f"{place}/lib/a.txt"
+        os.listdir(place), os.listdir(f"{place}/lib")
+        open(f, "rb").read()
+        check("directories are leased", wait_until(lambda: stats(place)["leases"]["dormant"]["directories"] >= 2), stats(place)["leases"])
+        shown = as_told("under a lease", place, f, "stat", [])
+        equal("on whose word", [shown["beliefs"][b]["trust"] for b in ("listed", "info")], ["lease", "lease"])
+        check("until the maximum age", 50 < shown["beliefs"]["listed"]["valid_s"] < 60, shown["beliefs"])
+        equal("a kept handle costs no open", steps(explain(f), "open"), [])
+        larder("drop", f"{place}/lib")
+        shown = explain(f"{place}/lib")
+        equal("it is forgotten also under a lease", shown["beliefs"]["listing"]["why_not"], "dropped")
+        equal("and listed again by the handle that is kept", shown["next"]["list"][-1]["requests"], "QUERY_DIRECTORY+QUERY_DIRECTORY")
+        before = requests(place)
+        check("which it is", wait_until(lambda: os.listdir(f"{place}/lib") and requests(place)["QUERY_DIRECTORY"] >= before["QUERY_DIRECTORY"] + 2), requests(place) - before)
+
+
 def errors(place):
     for args, code, says in ((("explain", "/tmp"), 1, "on no mount of larder"), (("drop", "/no/such"), 1, "on no mount of larder"), (("explain",), 2, "give one path"),
                              (("explain", place, place), 2, "give one path"), (("drop", "--nonsense"), 2, "unknown option"), (("drop",), 1, "on no mount")):
@@ -181,8 +201,7 @@ def errors(place):
         check(f"{command} --help fits a screen", run.returncode == 0 and 5 < run.stdout.count("\n") < 24 and max(map(len, run.stdout.split("\n"))) <= 80, run.stdout)
 
 
-with Samba() as samba:
-    samba.start()
+def fill(samba):
     for d in ("lib/sub", "other"):
         os.makedirs(f"{samba.share}/{d}")
     for name, size in (("lib/a.txt", 1234), ("lib/sub/gone", 1)):
@@ -193,9 +212,15 @@ with Samba() as samba:
     old = time.time() - 100
     for d in ("lib/sub", "lib", "other", "."):
         os.utime(f"{samba.share}/{d}", (old, old))
-    time_alone(samba)
-    profiles(samba)
-    watched(samba)
-    verification(samba)
+
+
+root = sys.argv[2] if len(sys.argv) > 2 else None
+if root and not newer_samba(root):
+    sys.exit(77)
+with Samba(root=root) as samba:
+    samba.start()
+    fill(samba)
+    for scene in (leased,) if root else (time_alone, profiles, watched, verification):
+        scene(samba)
     errors("/")
 finish()
