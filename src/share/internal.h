@@ -173,8 +173,10 @@ void watch_start(struct share *s);
 void watch_done(struct share *s); /* before the client goes */
 /* The plan says VERIFY: one round trip. With lock on entry and exit, not while it waits. */
 bool watch_verify(struct share *s, struct cache_file *dir);
-/* With lock: something has changed without a word. */
-void watch_missed(struct share *s);
+/* With lock: the attributes of a directory whose listing is held, asked for with `ticket` (NULL: it
+ * could not be asked), are held against those that it was listed with. Whether it is as it was. */
+bool watch_compare(struct share *s, struct cache_file *dir, const struct file_attr *attr,
+                   struct cache_ticket ticket);
 
 /* Whether the server itself said that there is no such name. */
 bool share_says_missing(const struct error *e);

@@ -39,6 +39,7 @@ struct fetch {
     struct promise *promise;  /* of `open`, once it is known */
     struct client_file *open; /* the directory's; NULL: none that is kept */
     bool again;               /* it was open before */
+    bool verifies;            /* what is held is too old, and nothing else stands against it */
     struct client_list_result result;
     struct cache_listing *list;
 };
@@ -51,6 +52,7 @@ static int begin(struct share *s, struct fetch *f, struct error *err)
         return r;
     f->open = f->guess ? NULL : promise_relist(s, f->dir, &f->promise);
     f->again = f->open;
+    f->verifies = !f->again && cache_must_verify(s->cache, f->dir, false, clock_now());
     if (!f->open)
         promise_ask(s, f->dir, NULL, PROMISE_LISTING, &f->ask);
     f->ticket = cache_ask(s->cache, clock_now());
@@ -103,6 +105,8 @@ static void commit(struct share *s, struct fetch *f, int r, const struct error *
         promise_renewed(s, f->promise, f->ticket);
     else
         f->promise = promise_answer(s, &f->ask, f->open, f->dir, f->ticket);
+    if (r == 0 && f->verifies)
+        watch_compare(s, f->dir, &f->result.dir_attr, f->ticket);
     if (r == 0 && !f->again)
         cache_commit_attr(s->cache, f->dir, &f->result.dir_attr, f->ticket, now);
     if (r == 0 && f->list)

@@ -161,7 +161,8 @@ void watch_done(struct share *s)
     s->watch_started = false;
 }
 
-void watch_missed(struct share *s)
+/* Something has changed without a word. With the lock. */
+static void missed(struct share *s)
 {
     uint64_t now = clock_now();
     if (!s->watched)
@@ -176,26 +177,28 @@ void watch_missed(struct share *s)
     }
 }
 
+bool watch_compare(struct share *s, struct cache_file *dir, const struct file_attr *attr,
+                   struct cache_ticket ticket)
+{
+    bool same = cache_verified(s->cache, dir, attr, ticket, clock_now());
+    s->verified[same]++;
+    if (!same)
+        tell_names(s, dir);
+    if (!same && attr)
+        missed(s);
+    return same;
+}
+
 bool watch_verify(struct share *s, struct cache_file *dir)
 {
     char *path;
     struct file_attr attr;
-    if (share_wire_path(s, dir, NULL, 0, &path, NULL) < 0) {
-        bool good =
-            cache_verified(s->cache, dir, NULL, cache_ask(s->cache, clock_now()), clock_now());
-        tell_names(s, dir);
-        return good;
-    }
+    if (share_wire_path(s, dir, NULL, 0, &path, NULL) < 0)
+        return watch_compare(s, dir, NULL, cache_ask(s->cache, clock_now()));
     struct cache_ticket ticket = cache_ask(s->cache, clock_now());
     pthread_mutex_unlock(&s->lock);
     int r = share_ask_stat(s, path, &attr, NULL, NULL);
     free(path);
     pthread_mutex_lock(&s->lock);
-    bool same = cache_verified(s->cache, dir, r == 0 ? &attr : NULL, ticket, clock_now());
-    s->verified[same]++;
-    if (!same)
-        tell_names(s, dir);
-    if (!same && r == 0)
-        watch_missed(s);
-    return same;
+    return watch_compare(s, dir, r == 0 ? &attr : NULL, ticket);
 }
