@@ -34,6 +34,7 @@ def put(path, data=b"", how="wb"):
         f.write(data)
 
 
+# Samba tells of what is written only where that sets a file's archive bit, as the first write here does.
 # What is done in a directory that holds file, other, gone, empty/ and sub/: the call, and what of the names is different then.
 CHANGES = {
     "touch": (lambda d: put(f"{d}/new"), {"new": True}),

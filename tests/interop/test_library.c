@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -191,6 +192,165 @@ static void names_are_changed(void **state)
     bad(larder_remove(l, "", true, &err), -EINVAL);
 }
 
+/* Whether a listing has the name; how large the file is by it. */
+static bool lists(struct larder *by, const char *path, const char *name, uint64_t *ret_size)
+{
+    struct larder_dir *dir;
+    bool has = false;
+    good(larder_list(by, path, &dir, &err));
+    for (size_t i = 0; i < larder_dir_count(dir); i++) {
+        struct larder_stat st;
+        if (strcmp(larder_dir_entry(dir, i, &st), name) == 0) {
+            has = true;
+            *ret_size = st.size;
+        }
+    }
+    larder_dir_close(dir);
+    return has;
+}
+
+/* By look-up and by listing alike. */
+static bool is(struct larder *by, const char *name, bool there, uint64_t size)
+{
+    char path[100];
+    struct larder_stat st;
+    uint64_t listed = 0;
+    snprintf(path, sizeof path, "seen/%s", name);
+    bool found = larder_stat(by, path, &st, &err) == 0;
+    bool listing = lists(by, "seen", name, &listed);
+    return found == there && listing == there &&
+           (!there || st.is_dir || (st.size == size && listed == size));
+}
+
+static void truncate_to(struct larder *by, const char *path, uint64_t size)
+{
+    const struct larder_setattr change = {.set = LARDER_SET_SIZE, .size = size};
+    good(larder_setattr(by, path, &change, NULL, &err));
+}
+
+static void put_by(struct larder *by, const char *path, const char *text, uint64_t at)
+{
+    struct larder_file *f;
+    good(larder_open_with(by, path, LARDER_WRITE | LARDER_CREATE, &f, NULL, &err));
+    assert_int_equal(larder_write(f, text, strlen(text), at, &err), strlen(text));
+    larder_close(f);
+}
+
+/* Samba tells of a time that is set; of what is written only where that sets the archive bit. */
+static void set_written(struct larder *by, const char *path)
+{
+    const struct larder_setattr change = {.set = LARDER_SET_WRITTEN, .written = {1000000000, 0}};
+    good(larder_setattr(by, path, &change, NULL, &err));
+}
+
+static unsigned step;
+
+/* What `by` does, step by step. */
+static void change(struct larder *by)
+{
+    switch (step) {
+    case 0:
+        put_by(by, "seen/new", "1234", 0);
+        break;
+    case 1:
+        put_by(by, "seen/new", "5678", 4);
+        set_written(by, "seen/new");
+        break;
+    case 2:
+        truncate_to(by, "seen/new", 3);
+        break;
+    case 3:
+        good(larder_rename(by, "seen/new", "seen/sub/new", false, &err));
+        break;
+    case 4:
+        good(larder_rename(by, "seen/sub/new", "seen/old", true, &err));
+        break;
+    case 5:
+        good(larder_mkdir(by, "seen/new", NULL, &err));
+        break;
+    case 6:
+        good(larder_remove(by, "seen/new", true, &err));
+        break;
+    case 7:
+        good(larder_remove(by, "seen/old", false, &err));
+        break;
+    }
+}
+
+#define STEPS 8
+
+/* And what is to be seen of it. */
+static bool is_seen(struct larder *by)
+{
+    static const uint64_t new_size[STEPS] = {4, 8, 3}, old_size[STEPS] = {3, 3, 3, 3, 3, 3, 3};
+    uint64_t size;
+    return is(by, "new", step < 3 || step == 5, new_size[step]) &&
+           is(by, "old", step != 7, old_size[step]) &&
+           lists(by, "seen/sub", "new", &size) == (step == 3);
+}
+
+static void prepare(struct larder *by)
+{
+    good(larder_mkdir(by, "seen", NULL, &err));
+    good(larder_mkdir(by, "seen/sub", NULL, &err));
+    put_by(by, "seen/old", "old", 0);
+}
+
+static void clean_up(struct larder *by)
+{
+    good(larder_remove(by, "seen/sub", true, &err));
+    good(larder_remove(by, "seen", true, &err));
+}
+
+static void wait_for_watch(struct larder *by)
+{
+    bool stands = false;
+    for (int tries = 500; !stands && tries; tries--) {
+        char *counters = larder_counters(by);
+        assert_non_null(counters);
+        stands = strstr(counters, "\"watching\"");
+        free(counters);
+        usleep(stands ? 0 : 20000);
+    }
+    assert_true(stands);
+}
+
+static void own_changes_are_seen_at_once(void **state)
+{
+    struct larder *own = connect_with("Watches=true,actimeo=60");
+    prepare(own);
+    for (step = 0; step < STEPS; step++) {
+        is_seen(own); /* all of it is believed: the listings, and what is not there */
+        change(own);
+        if (!is_seen(own))
+            fail_msg("step %u is not seen", step);
+    }
+    clean_up(own);
+    larder_disconnect(own);
+}
+
+static void what_others_change_is_seen_when_the_server_has_told(void **state)
+{
+    /* No leases: of a file that somebody keeps a handle of, Samba does not tell that it was written
+     * until it is closed, and lets it not go when it is removed. */
+    struct larder *watching = connect_with("Watches=true,Leases=false,actimeo=60");
+    struct larder *writing = connect_with("Leases=false");
+    wait_for_watch(watching);
+    prepare(writing);
+    for (step = 0; step < STEPS; step++) {
+        is_seen(watching);
+        change(writing);
+        int tries = 200;
+        while (!is_seen(watching) && tries--)
+            usleep(20000);
+        if (tries < 0)
+            fail_msg("step %u is not seen", step);
+    }
+    larder_disconnect(watching);
+    clean_up(writing);
+    larder_disconnect(writing);
+}
+
 static void links_are_read(void **state)
 {
     struct larder *with = connect_with("mfsymlinks");
@@ -260,6 +420,8 @@ int main(void)
         cmocka_unit_test(the_server_copies),
         cmocka_unit_test(attributes_are_set),
         cmocka_unit_test(names_are_changed),
+        cmocka_unit_test(own_changes_are_seen_at_once),
+        cmocka_unit_test(what_others_change_is_seen_when_the_server_has_told),
         cmocka_unit_test(links_are_read),
         cmocka_unit_test(opens_hold_ranges_against_each_other),
         cmocka_unit_test(the_file_system_has_a_size),

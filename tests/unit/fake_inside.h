@@ -37,16 +37,16 @@ struct share {
     atomic_bool write_only;
     void (*hook)(void *user, const char *name);
     void *hook_user;
-    void (*hook_after)(void *user, const char *name);
-    void *hook_after_user;
     struct cache_file *files[FAKE_MAX];
     size_t file_count;
     struct fake_name names[FAKE_MAX];
     size_t name_count;
     struct fake_counts counts;
     unsigned held;
-    struct share_listener listener; /* protected by lock */
-    bool promised;                  /* what is believed is promised, too */
+    void (*hook_after)(void *user, const char *name); /* protected by lock */
+    void *hook_after_user;                            /* protected by lock */
+    struct share_listener listener;                   /* protected by lock */
+    atomic_bool promised;                             /* what is believed is promised, too */
 };
 
 void fake_wait(struct share *s);

@@ -111,8 +111,10 @@ void fake_share_hook(struct share *s, void (*look_up)(void *user, const char *na
 void fake_share_hook_after(struct share *s, void (*look_up)(void *user, const char *name),
                            void *user)
 {
+    pthread_mutex_lock(&s->lock);
     s->hook_after = look_up;
     s->hook_after_user = user;
+    pthread_mutex_unlock(&s->lock);
 }
 
 void fake_share_fail(struct share *s, int code)
@@ -257,9 +259,11 @@ int share_lookup(struct share *s, struct share_node *dir, const char *name, stru
         give(s, n->file, ret);
         ret->exact = strcmp(n->name, name) == 0;
     }
+    void (*hook)(void *user, const char *name) = s->hook_after;
+    void *user = s->hook_after_user;
     pthread_mutex_unlock(&s->lock);
-    if (s->hook_after)
-        s->hook_after(s->hook_after_user, name);
+    if (hook)
+        hook(user, name);
     return n ? 0 : -ENOENT;
 }
 
