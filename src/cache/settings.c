@@ -71,6 +71,7 @@ static const struct settings profiles[] = {
         .info_answers_lookup = true,
         .on_miss = ON_MISS_EVIDENCE,
         .leases = true,
+        .watches = true,
         .compound = true,
         .kernel_cache = true,
         .performance_events = true,

@@ -18,8 +18,8 @@
 static const char help[] =
     "larder stats /mnt\n\n"
     "Shows what a mounted share has asked its server and what its caches answered:\n"
-    "requests, round trips, hits, misses with their reasons, leases, faults. Only the mount's\n"
-    "process is asked, neither the server nor the mounted directory.\n\n"
+    "requests, round trips, hits, misses with their reasons, leases, faults. Only the\n"
+    "mount's process is asked, neither the server nor the mounted directory.\n\n"
     "  --json   everything, as one JSON object\n";
 
 static uint64_t number(const json_t *object, const char *key)

@@ -24,8 +24,8 @@
 
 /* The state of a file that the kernel's pages of it belong to. */
 struct node_pages {
-    bool known;                         /* the file was opened before, in this state: */
-    uint64_t created, written, changed; /* FILETIMEs */
+    bool known;                             /* the file was opened before, in this state: */
+    uint64_t id, created, written, changed; /* FILETIMEs; 0: no id is known */
     uint64_t size;
     bool to_the_end; /* its last byte has been read since */
 };

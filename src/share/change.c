@@ -474,6 +474,7 @@ static int change_by_name(struct share *s, struct cache_file *n, const struct sh
     struct file_attr attr;
     struct promise_ask ask;
     pthread_mutex_lock(&s->lock);
+    promise_give_up(s, n, false); /* times that are set stay for as long as anything is open */
     if (basic->written)
         closings_settle(s, n);
     int r = share_wire_path(s, n, NULL, 0, &path, err);

@@ -172,6 +172,14 @@ static int take_open(struct share *s, struct share_file *f, struct cache_file *n
 
 /* ---- by node ---- */
 
+/* What a kept handle is of is not written beside it: Samba holds on to times that were set for as
+ * long as anything is open. With the lock, not while that is closed. */
+static void make_way(struct share *s, struct cache_file *file, unsigned how)
+{
+    if (how & SHARE_WRITE)
+        promise_give_up(s, file, false);
+}
+
 /* By a handle that is kept, for as long as what it would tell is believed: no request. With the
  * lock. */
 static bool reopen(struct share *s, struct share_node *n, unsigned how, struct share_file **ret,
@@ -219,6 +227,7 @@ static int open_by_name(struct share *s, struct share_node *n, unsigned how,
         pthread_mutex_unlock(&s->lock);
         return 0;
     }
+    make_way(s, n, how);
     int r = share_wire_path(s, n, NULL, 0, &path, err);
     const struct file_attr *known = cache_file_heard(n);
     if (known)
@@ -342,6 +351,8 @@ static void ask_by_name(struct share *s, struct cache_file *dir, const char *nam
                         unsigned how, struct promise_ask *ret)
 {
     struct cache_file *file = cache_peek(s->cache, dir, name, len);
+    if (file)
+        make_way(s, file, how);
     promise_ask(s, file, dir, how, ret);
     if (file)
         cache_file_unref(s->cache, file);

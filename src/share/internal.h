@@ -33,6 +33,7 @@ enum promise_reason {
 /* promise.h. All protected by share->lock, where nothing else is said. */
 struct promises {
     bool files, dirs; /* leases are asked for; constant from promises_start on */
+    bool needs_write; /* to keep a file's handle; constant from promises_start on */
     struct hash by_file;
     struct list dormant; /* with a handle that nobody uses, oldest first */
     unsigned dormant_count;

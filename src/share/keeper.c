@@ -30,7 +30,7 @@ void keeper_job(struct share *s, struct promise *p)
 static void do_job(struct share *s, struct promise *p)
 {
     unsigned lost = ~client_lease_state(p->lease);
-    if (p->dormant && (p->stray || lost & CLIENT_LEASE_HANDLE))
+    if (p->dormant && !kept_may_stay(s, p))
         kept_close(s, p, PROMISE_BROKEN);
     if (lost & CLIENT_LEASE_WRITE && s->delayed.flush && p->file) {
         pthread_mutex_unlock(&s->lock);

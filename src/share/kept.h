@@ -30,6 +30,8 @@ struct promise {
 
 /* With the lock. */
 void kept_let_go(struct share *s, struct promise *p); /* one reference less */
+/* Whether what was promised is enough for a handle to stay. */
+bool kept_may_stay(const struct share *s, const struct promise *p);
 /* Closes its dormant handle; the lock is let go of meanwhile. */
 void kept_close(struct share *s, struct promise *p, enum promise_reason why);
 /* The oldest dormant one, NULL: none. */

@@ -7,6 +7,12 @@
  * goes with its opens. What it covers is the cache's business from cache_promised until
  * cache_broken, or until its last open is closed (cache_unpromised, before the CLOSE leaves).
  *
+ * A server that has no leases of directories may be one (Samba before 4.22) that breaks no lease
+ * when another client removes or renames the file: a handle that we keep would let that client's
+ * file linger, and its name be refused to him. There, WRITE is asked for by readers, too, since any
+ * open of another client's breaks that, and waits for the acknowledgement; a handle is kept only as
+ * long as nobody else has the file open.
+ *
  * Only handles for reading are kept, since one for writing would stand against others' opens, and
  * its CLOSE tells the file's last attributes.
  */
@@ -153,10 +159,11 @@ void kept_reap(struct share *s, unsigned rest)
 
 /* ---- asking ---- */
 
-static unsigned state_for(unsigned how)
+static unsigned state_for(const struct share *s, unsigned how)
 {
     unsigned read = CLIENT_LEASE_READ | CLIENT_LEASE_HANDLE;
-    return how & SHARE_WRITE ? read | CLIENT_LEASE_WRITE : read;
+    bool all = how & SHARE_WRITE || (!(how & PROMISE_LISTING) && s->promises.needs_write);
+    return all ? read | CLIENT_LEASE_WRITE : read;
 }
 
 void promise_ask(struct share *s, struct cache_file *f, struct cache_file *dir, unsigned how,
@@ -185,7 +192,7 @@ void promise_ask(struct share *s, struct cache_file *f, struct cache_file *dir, 
         bool asks = ret->promise && !ret->promise->refused && ret->promise->is_dir == lists;
         if (asks)
             ret->lease.lease = ret->promise->lease;
-        ret->lease.state = state_for(how);
+        ret->lease.state = state_for(s, how);
         s->promises.asked += asks;
     }
 }
@@ -293,11 +300,19 @@ struct promise *kept_oldest(struct share *s)
     return list_empty(dormant) ? NULL : container_of(dormant->next, struct promise, place);
 }
 
+bool kept_may_stay(const struct share *s, const struct promise *p)
+{
+    unsigned needs = CLIENT_LEASE_HANDLE;
+    if (s->promises.needs_write && !p->is_dir)
+        needs |= CLIENT_LEASE_WRITE;
+    return !p->stray && (client_lease_state(p->lease) & needs) == needs;
+}
+
 static bool may_keep(const struct share *s, const struct promise *p)
 {
     const struct settings *o = &s->options.settings;
-    return !p->stray && !s->promises.stop && !s->lost.code && o->dormant_file_limit &&
-           o->dormant_directory_timeout && client_lease_state(p->lease) & CLIENT_LEASE_HANDLE;
+    return !s->promises.stop && !s->lost.code && o->dormant_file_limit &&
+           o->dormant_directory_timeout && kept_may_stay(s, p);
 }
 
 void promise_close(struct share *s, struct promise *p, struct client_file *open)
@@ -330,10 +345,7 @@ void promise_close(struct share *s, struct promise *p, struct client_file *open)
 static struct promise *find_dormant(const struct share *s, const struct cache_file *f)
 {
     struct promise *p = find(s, f);
-    return p && p->dormant && list_empty(&p->job) &&
-                   client_lease_state(p->lease) & CLIENT_LEASE_HANDLE
-               ? p
-               : NULL;
+    return p && p->dormant && list_empty(&p->job) && kept_may_stay(s, p) ? p : NULL;
 }
 
 bool promise_keeps(struct share *s, const struct cache_file *f)
@@ -464,7 +476,7 @@ static void belief_goes(struct share *s, struct promise *p)
 static bool has_to_do(const struct share *s, const struct promise *p, unsigned lost)
 {
     return s->promises.started && !s->promises.stop && p->file &&
-           ((p->dormant && lost & CLIENT_LEASE_HANDLE) ||
+           ((p->dormant && !kept_may_stay(s, p)) ||
             (lost & CLIENT_LEASE_WRITE && s->delayed.pending && s->delayed.pending(s, p->file)));
 }
 
@@ -522,6 +534,7 @@ void promises_start(struct share *s)
         return;
     pthread_mutex_lock(&s->lock);
     s->promises.files = enabled[OBSERVE_INFO];
+    s->promises.needs_write = !client_leases_dirs(s->client);
     s->promises.dirs = enabled[OBSERVE_DIR] && client_leases_dirs(s->client);
     pthread_mutex_unlock(&s->lock);
 }

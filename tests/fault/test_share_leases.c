@@ -85,7 +85,8 @@ static struct bed start(const char *settings, const struct server_node *nodes, s
     snprintf(target, sizeof target, "//127.0.0.1:%u/share", server_port(b.server));
     share_options_init(&o);
     if (share_options_target(&o, target, &err) < 0 || share_options_parse(&o, settings, &err) < 0 ||
-        share_options_parse(&o, "guest", &err) < 0 || share_connect(&o, &b.share, &err) < 0)
+        share_options_parse(&o, "guest,Watches=false", &err) < 0 ||
+        share_connect(&o, &b.share, &err) < 0)
         fail_msg("%s", err.text);
     share_options_done(&o);
     return b;

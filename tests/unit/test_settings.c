@@ -131,8 +131,11 @@ static void only_larder_asks_for_promises_and_bounds_what_it_holds_open(void **s
     static const char *const names[] = {"23h2", "25h2", "off", "larder"};
     for (size_t i = 0; i < 4; i++) {
         struct settings s = profile(names[i]);
-        assert_false(s.watches);
+        assert_int_equal(s.watches, i == 3);
+        assert_int_equal(s.leases, i == 3);
         assert_int_equal(s.cache_max_age, 60);
+        assert_int_equal(s.dormant_directory_timeout, 600);
+        assert_int_equal(s.dormant_file_limit, 1023);
     }
 }
 
