@@ -23,8 +23,8 @@ Mode = collections.namedtuple("Mode", "name options limit")  # limit: s that wha
 MODES = {
     "leases": Mode("leases", "Leases=true,Watches=false", MAX_AGE),
     "both": Mode("leases and the watch", "Leases=true,Watches=true", MAX_AGE),
-    "watch": Mode("the watch", "Watches=true", MAX_AGE),
-    "neither": Mode("neither", "Watches=false", LIFETIME),
+    "watch": Mode("the watch", "Leases=false,Watches=true", MAX_AGE),
+    "neither": Mode("neither", "Leases=false,Watches=false", LIFETIME),
 }
 
 
