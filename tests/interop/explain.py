@@ -57,7 +57,7 @@ def by_another(samba, command):
 
 
 def time_alone(samba):
-    with mounted(samba, "Leases=false,actimeo=30") as place:
+    with mounted(samba, "Leases=false,Watches=false,actimeo=30") as place:
         f, missing = f"{place}/lib/a.txt", f"{place}/other/missing"
         nothing = counted(place)
         shown = explain(f)
