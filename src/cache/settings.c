@@ -22,8 +22,8 @@
 
 /* ---- profiles ---- */
 
-/* Windows' defaults for handles that are kept under a lease. */
-#define PROMISES .dormant_directory_timeout = 600, .dormant_file_limit = 1023
+/* Windows' defaults for handles that are kept under a lease, and the turn of its lazy writer. */
+#define PROMISES .dormant_directory_timeout = 600, .dormant_file_limit = 1023, .write_delay = 1
 
 /* What 23H2 and 25H2 share: Windows' defaults (Get-SmbClientConfiguration), requests one by one,
  * nothing left to the kernel. CacheMemoryMax is ours; it is out of the way here. */
@@ -161,6 +161,8 @@ static const struct setting table[] = {
       "handles kept open that nobody uses, of files and directories; 0: none", 0, UINT32_MAX},
      KIND_U32,
      AT(dormant_file_limit)},
+    LIFETIME("WriteDelay", write_delay,
+             "how long what is written may wait under a lease; 0: not at all"),
     SWITCH("RequireSecuritySignature", require_security_signature,
            "sign every request and refuse what is not signed"),
     {{"Smb2DialectMin", "", "the oldest dialect offered: 2.0.2, 2.1, 3.0, 3.0.2 or 3.1.1", 0x0202,

@@ -44,6 +44,7 @@ struct settings {
     uint32_t
         dormant_directory_timeout; /* s that a handle which nobody uses is kept under a lease */
     uint32_t dormant_file_limit;   /* such handles, of files and directories together */
+    uint32_t write_delay;          /* s that written data may wait under a WRITE lease */
 
     /* What makes a profile. */
     bool info_answers_lookup; /* false: file info answers attributes only, as the report's Windows

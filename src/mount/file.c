@@ -15,8 +15,8 @@
  * same when a file that was written is closed, since the server may set its times then.
  *
  * Whoever opens for writing is given the right to read too, where the server grants it: a copy on
- * the server needs it of its target. Nothing is held back when a file is closed, so close(2) has
- * nothing to report that write(2) had not; an open for reading sends no FLUSH at all.
+ * the server needs it of its target. What he writes may be delayed (share_write); close(2) has it
+ * written, and reports what could not be. An open for reading sends no FLUSH at all.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -32,6 +32,8 @@ static unsigned how_of(const struct fuse_file_info *fi)
         how |= SHARE_WRITE | SHARE_TRUNCATE;
     if (fi->flags & O_EXCL)
         how |= SHARE_EXCLUSIVE; /* only op_create gets it */
+    if (how & SHARE_WRITE && !(fi->flags & (O_SYNC | O_DSYNC)))
+        how |= SHARE_DELAY;
     return how;
 }
 
@@ -227,11 +229,21 @@ void op_flush(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
     struct mount *m = call_of(req, UPCALL_FLUSH);
     struct handle *handle = handle_of(fi);
+    uint64_t owner = fi->lock_owner; /* not there any more once nobody waits */
+    struct call call;
+    handle_ref(&m->handles, handle);
+    call_begin(&m->calls, req, &call);
+    int rc = share_flush(m->share, handle->file, NULL);
     if (m->server_locks)
-        share_lock_release(m->share, handle->file, fi->lock_owner);
+        share_lock_release(m->share, handle->file, owner);
     handle_flushed(&m->handles, handle);
     times_may_change(m, handle);
-    fuse_reply_err(req, 0);
+    bool there = call_end(&m->calls, &call);
+    handle_unref(&m->handles, handle);
+    if (there && rc < 0)
+        reply_error(req, rc);
+    else if (there)
+        fuse_reply_err(req, 0);
 }
 
 void op_release(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)

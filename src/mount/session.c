@@ -237,11 +237,17 @@ static void warn(void *user, const char *text)
     log_line(LOG_WARN, "%s", text);
 }
 
+static void complain(void *user, const char *text)
+{
+    log_line(LOG_ERROR, "%s", text);
+}
+
 static void tick(void *user)
 {
     struct mount *m = user;
     struct error why;
     share_check_caches(m->share, warn, NULL);
+    share_lost_data(m->share, complain, NULL);
     if (!m->lost && share_lost(m->share, &why)) {
         m->lost = true;
         log_line(LOG_ERROR, "%s: the server is gone: %s", m->mountpoint, why.text);
@@ -438,6 +444,7 @@ struct mount *mount_free(struct mount *m)
     calls_done(&m->calls);
     ahead_stop(&m->ahead);
     handles_done(&m->handles);
+    share_lost_data(m->share, complain, NULL);
     ahead_done(&m->ahead);
     nodes_done(&m->nodes);
     pthread_mutex_destroy(&m->statfs_lock);

@@ -1,9 +1,10 @@
 /*
  * Changes of a file's data, and the calls that are about where data is.
  *
- * Every write is the server's when its call returns; the kernel's pages are written through. The
- * kernel keeps its own pages right, but which times the server gives the file is not known, and
- * what came along with opens before is old: data_changed().
+ * The kernel's pages are written through, to share/, which may delay what it gets under a WRITE
+ * lease and has it written before anything can tell the difference. The kernel keeps its own pages
+ * right, but which times the server gives the file is not known, and what came along with opens
+ * before is old: data_changed().
  *
  * O_APPEND. The kernel places such a write at the size that it believes, which on a share may be
  * an old one, and nothing that a daemon can say at that moment makes it look again. So the server

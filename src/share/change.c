@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "share/opens.h"
+#include "share/delay.h"
 
 /* ---- what a change is about ---- */
 
@@ -122,6 +122,7 @@ int share_link(struct share *s, struct share_node *n, struct share_node *dir, co
     struct error e = {0};
     char *from = NULL;
     pthread_mutex_lock(&s->lock);
+    delay_settle(s, n);
     promise_give_up(s, n, false); /* the lease belongs to its one name */
     int r = share_wire_path(s, n, NULL, 0, &from, &e);
     if (r == 0)
@@ -250,6 +251,7 @@ int share_remove(struct share *s, struct share_node *dir, const char *name, bool
     struct error e = {0};
     pthread_mutex_lock(&s->lock);
     struct cache_file *file = cache_peek(s->cache, dir, name, strlen(name));
+    delay_settle(s, file);
     if (file)
         promise_give_up(s, file, false);
     int r = aim(s, dir, name, file, &t, &e);
@@ -361,6 +363,8 @@ static int aim_move(struct share *s, struct move *m, struct cache_file *from_dir
 {
     struct cache_file *source = cache_peek(s->cache, from_dir, from, strlen(from));
     struct cache_file *target = cache_peek(s->cache, to_dir, to, strlen(to));
+    delay_settle(s, source); /* the replies tell attributes */
+    delay_settle(s, target);
     m->from_known = source != NULL;
     m->from_is_dir = source && cache_file_is_dir(source);
     if (source)
@@ -538,6 +542,18 @@ static void keep_times(struct share *s, struct cache_file *n, const struct share
     }
 }
 
+/* A size and times that are set are what stays: what was written before is. A time that was set
+ * stays for as long as anybody has the file open, whatever is changed by others (Samba): no handle
+ * of ours that nobody uses has to. */
+static void set_aside(struct share *s, struct cache_file *n, const struct share_change *change)
+{
+    pthread_mutex_lock(&s->lock);
+    delay_settle(s, n);
+    if (change->written)
+        promise_give_up(s, n, false);
+    pthread_mutex_unlock(&s->lock);
+}
+
 int share_change(struct share *s, struct share_node *n, struct share_file *f,
                  const struct share_change *change, struct share_entry *ret, struct error *err)
 {
@@ -546,6 +562,7 @@ int share_change(struct share *s, struct share_node *n, struct share_file *f,
     bool wanted = ret;
     if (!ret)
         ret = &state;
+    set_aside(s, n, change);
     int r = basic_of(s, n, f, change, &basic, err);
     if (r < 0)
         return r;

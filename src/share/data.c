@@ -1,14 +1,15 @@
 /*
- * What opens are for: reading, writing, room and holes, copies on the server. Nothing is held back:
- * a write is the server's when it returns. It makes the file's attributes unknown (the server sets
- * the times, and some set them late), and what came along with any open of the file old.
+ * What opens are for: reading, writing, room and holes, copies on the server. A write makes the
+ * file's attributes unknown (the server sets the times, and some set them late), and what came
+ * along with any open of the file old. Under a WRITE lease it is delayed (delay.h); whatever else
+ * is done with the data has that written first. Else a write is the server's when it returns.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/ntstatus.h"
-#include "share/opens.h"
+#include "share/delay.h"
 
 /* ---- reading ---- */
 
@@ -68,6 +69,7 @@ int64_t share_read(struct share *s, struct share_file *f, void *buf, size_t len,
         return n;
     struct error e = {0};
     struct share_file *through;
+    delay_flush(s, f->file); /* its error is the writer's */
     do {
         through = opens_io_begin(s, f, SHARE_READ);
         n = client_read(through->open, buf, len, offset, &e);
@@ -99,6 +101,7 @@ int share_file_getattr(struct share *s, struct share_node *n, struct share_file 
 {
     struct file_attr attr;
     pthread_mutex_lock(&s->lock);
+    delay_settle(s, f->file);
     struct cache_ticket ticket = cache_ask(s->cache, clock_now());
     pthread_mutex_unlock(&s->lock);
     int r = client_file_stat(f->open, &attr, err);
@@ -115,19 +118,23 @@ int share_file_getattr(struct share *s, struct share_node *n, struct share_file 
 
 /* ---- writing ---- */
 
-/* The file was changed by this open, and nobody knows its attributes now. After the request, so
- * that what another open brought along meanwhile is dropped, too. */
-static void changed_by(struct share *s, struct share_file *f)
+void share_changed_by(struct share *s, struct share_file *f)
 {
-    pthread_mutex_lock(&s->lock);
     f->wrote = true;
     opens_changed(s, f);
     cache_own_attr(s->cache, f->file, NULL, cache_ask(s->cache, clock_now()), clock_now());
+}
+
+/* After the request, so that what another open brought along meanwhile is dropped, too. */
+static void changed_by(struct share *s, struct share_file *f)
+{
+    pthread_mutex_lock(&s->lock);
+    share_changed_by(s, f);
     pthread_mutex_unlock(&s->lock);
 }
 
-int64_t share_write(struct share *s, struct share_file *f, const void *buf, size_t len,
-                    uint64_t offset, struct error *err)
+int64_t share_write_now(struct share *s, struct share_file *f, const void *buf, size_t len,
+                        uint64_t offset, struct error *err)
 {
     int64_t n;
     struct error e = {0};
@@ -143,8 +150,39 @@ int64_t share_write(struct share *s, struct share_file *f, const void *buf, size
     return n;
 }
 
+/* The error of what was delayed before, once. */
+static int late_error(struct share *s, struct share_file *f, struct error *err)
+{
+    int r = delay_error(s, f);
+    return r < 0 ? error_set(err, r, 0, "what was written before is lost: %s", strerror(-r)) : 0;
+}
+
+int64_t share_write(struct share *s, struct share_file *f, const void *buf, size_t len,
+                    uint64_t offset, struct error *err)
+{
+    size_t taken = f->delays ? delay_write(s, f, buf, len, offset) : 0;
+    if (taken == len)
+        return (int64_t)len;
+    delay_flush(s, f->file); /* older data first */
+    int64_t n = taken ? 0 : late_error(s, f, err);
+    if (n == 0)
+        n = share_write_now(s, f, (const uint8_t *)buf + taken, len - taken, offset + taken, err);
+    if (n < 0 && taken)
+        n = 0;
+    return n < 0 ? n : (int64_t)taken + n;
+}
+
+int share_flush(struct share *s, struct share_file *f, struct error *err)
+{
+    delay_flush(s, f->file);
+    return late_error(s, f, err);
+}
+
 int share_fsync(struct share *s, struct share_file *f, struct error *err)
 {
+    int r = share_flush(s, f, err);
+    if (r < 0)
+        return r;
     pthread_mutex_lock(&s->lock);
     bool wrote = f->wrote;
     pthread_mutex_unlock(&s->lock);
@@ -157,6 +195,7 @@ int share_allocate(struct share *s, struct share_file *f, uint64_t end, bool gro
                    struct error *err)
 {
     struct file_attr attr;
+    delay_flush(s, f->file);
     int r = client_file_stat(f->open, &attr, err);
     if (r == 0 && end > attr.allocated && end <= attr.size) /* SMB has no way to fill a hole */
         r = error_set(err, -EOPNOTSUPP, 0, "room inside a sparse file cannot be asked for");
@@ -172,6 +211,7 @@ int share_punch_hole(struct share *s, struct share_file *f, uint64_t offset, uin
                      struct error *err)
 {
     struct file_attr attr;
+    delay_flush(s, f->file);
     int r = client_file_stat(f->open, &attr, err);
     if (r < 0 || offset >= attr.size)
         return r;
@@ -186,6 +226,7 @@ int share_seek(struct share *s, struct share_file *f, uint64_t offset, bool hole
                uint64_t *ret_offset, struct error *err)
 {
     struct file_attr attr;
+    delay_flush(s, f->file);
     int r = client_file_stat(f->open, &attr, err);
     if (r < 0)
         return r;
@@ -220,6 +261,11 @@ int share_seek(struct share *s, struct share_file *f, uint64_t offset, bool hole
 int64_t share_copy(struct share *s, struct share_file *from, uint64_t from_offset,
                    struct share_file *to, uint64_t to_offset, uint64_t len, struct error *err)
 {
+    delay_flush(s, to->file);
+    int lost = delay_flush(s, from->file);
+    if (lost < 0)
+        return error_set(err, lost, 0, "copy: what was written to the source is lost: %s",
+                         strerror(-lost));
     int64_t n = client_copy(from->open, from_offset, to->open, to_offset, len, err);
     changed_by(s, to);
     return n;
@@ -297,6 +343,7 @@ int share_lock(struct share *s, struct share_file *f, const struct share_lock *l
 {
     struct share_file *by;
     struct locks *locks;
+    delay_flush(s, f->file); /* who lets go of a range has it seen by all */
     int r = lock_begin(s, f, &by, &locks, err);
     if (r < 0)
         return r;
@@ -327,6 +374,7 @@ void share_lock_release(struct share *s, struct share_file *f, uint64_t owner)
     pthread_mutex_unlock(&s->lock);
     if (!locks)
         return;
+    delay_flush(s, f->file);
     locks_release(locks, owner);
     struct list closed;
     list_init(&closed);

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "share/opens.h"
+#include "share/delay.h"
 
 #define FIRST_READ_MAX (128 * 1024) /* as far as the kernel reads ahead by itself */
 
@@ -44,6 +44,7 @@ static int file_new(const struct share *s, unsigned how, size_t want, struct sha
     pthread_mutex_init(&f->lock, NULL);
     list_init(&f->link);
     f->how = how & (SHARE_READ | SHARE_WRITE);
+    f->delays = how & SHARE_DELAY && how & SHARE_WRITE;
     f->first_until = clock_now() + s->options.settings.file_info_cache_lifetime * NS_PER_SEC;
     *ret = f;
     return 0;
@@ -223,6 +224,7 @@ static int open_by_name(struct share *s, struct share_node *n, unsigned how,
     struct promise_ask ask = {0};
     *ret_again = false;
     pthread_mutex_lock(&s->lock);
+    delay_settle(s, n); /* an open tells the size, and brings content along */
     if (reopen(s, n, how, ret, ret_entry)) {
         pthread_mutex_unlock(&s->lock);
         return 0;
@@ -346,6 +348,17 @@ static int commit_creation(struct share *s, struct share_file *f, struct promise
     return r;
 }
 
+/* With the lock, not while it waits: what is believed to have this name and is about to be opened.
+ */
+static void settle_name(struct share *s, struct cache_file *dir, const char *name, size_t len)
+{
+    struct cache_file *file = cache_peek(s->cache, dir, name, len);
+    if (!file)
+        return;
+    delay_settle(s, file);
+    cache_file_unref(s->cache, file);
+}
+
 /* With the lock. */
 static void ask_by_name(struct share *s, struct cache_file *dir, const char *name, size_t len,
                         unsigned how, struct promise_ask *ret)
@@ -393,6 +406,7 @@ int share_create(struct share *s, struct share_node *dir, const char *name, unsi
     char *path;
     struct promise_ask ask = {0};
     pthread_mutex_lock(&s->lock);
+    settle_name(s, dir, name, strlen(name));
     int r = share_named_path(s, dir, name, &path, err);
     if (r == 0)
         ask_by_name(s, dir, name, strlen(name), how, &ask);
@@ -511,6 +525,8 @@ int share_open_path(struct share *s, const char *path, struct share_file **ret,
     const unsigned how = SHARE_READ | SHARE_WANT_DATA;
     pthread_mutex_lock(&s->lock);
     r = plan_opening(s, &o, path, err);
+    if (r == 0)
+        settle_name(s, o.dir, o.name, o.len);
     bool done = r == 0 && reopen_by_name(s, &o, how, ret, ret_entry);
     if (r == 0 && !done)
         r = begin_opening(s, &o, err);
@@ -612,6 +628,8 @@ void share_close(struct share *s, struct share_file *f)
     struct list closed;
     list_init(&closed);
     pthread_mutex_lock(&s->lock);
+    if (f->wrote)
+        delay_settle(s, f->file);
     f->closed = true;
     if (f->wrote) /* a server may tell the times only now */
         cache_own_attr(s->cache, f->file, NULL, cache_ask(s->cache, clock_now()), clock_now());

@@ -46,6 +46,26 @@ struct promises {
     uint64_t asked, granted, broken, acknowledged, reopened, given_up[PROMISE_REASONS];
 };
 
+#define DELAY_THREADS 6  /* WRITEs of delayed data under way at a time */
+#define DELAY_TEXTS   32 /* losses that nobody has asked for yet */
+
+/* delay.h. All protected by share->lock. */
+struct delays {
+    struct list files; /* struct delayed, those with something that waits */
+    struct list spare; /* pieces that hold nothing */
+    unsigned count;    /* pieces that wait or are under way */
+    uint64_t serial;   /* of the newest piece */
+    uint64_t quiet_since;
+    pthread_cond_t work; /* a thread: there may be something to write, or to wait for */
+    pthread_cond_t done; /* something was written, or may be now */
+    pthread_t threads[DELAY_THREADS];
+    unsigned thread_count, idle, timers; /* of the idle ones, those that sleep for a time */
+    bool stop;
+    char *texts[DELAY_TEXTS];
+    unsigned text_count, texts_left_out;
+    uint64_t taken, sent; /* writes that were delayed, pieces that were sent */
+};
+
 struct share {
     struct share_options options; /* constant; the password is wiped once connected */
     enum client_style style;      /* constant, from the profile */
@@ -70,6 +90,7 @@ struct share {
     uint64_t doubt_since, doubt_notices; /* protected by lock */
     uint64_t verified[2]; /* directories: found changed, unchanged; protected by lock */
     struct promises promises;
+    struct delays delays;
     /* What is written later is the server's before a lease that allowed it is given back: delay.h's
      * functions, set by who delays before anything is open. NULL: nobody does. */
     struct {

@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "share/promise.h"
+#include "share/delay.h"
 
 _Static_assert(SHARE_NAME_MAX >= CLIENT_NAME_MAX, "a name of a listing fits its reader's buffer");
 
@@ -169,6 +169,7 @@ static int list(struct share *s, struct share_node *dir, bool attributes,
     int r = 0;
     pthread_mutex_lock(&s->lock);
     for (bool waited = false;; waited = true) {
+        delay_settle_in(s, dir); /* as lookup.c does before it looks at what is believed */
         out->list = believed(s, dir, attributes);
         if (out->list)
             break;

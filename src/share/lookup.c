@@ -9,7 +9,7 @@
 #include <string.h>
 
 #include "base/ntstatus.h"
-#include "share/opens.h"
+#include "share/delay.h"
 
 /* One look-up on its way. */
 struct question {
@@ -211,10 +211,24 @@ static void verify(struct question *q, bool waited)
     flight_end(s, &f);
 }
 
+/* An answer may be believed that was true before what is delayed arrives: what the name leads to is
+ * written before it is looked at what is believed. */
+static void settle_delayed(struct question *q)
+{
+    struct share *s = q->share;
+    struct cache_file *f =
+        list_empty(&s->delays.files) ? NULL : cache_peek(s->cache, q->dir, q->name, q->len);
+    if (!f)
+        return;
+    delay_settle(s, f);
+    cache_file_unref(s->cache, f);
+}
+
 static int look_up(struct question *q)
 {
     struct share *s = q->share;
     for (bool waited = false;; waited = true) {
+        settle_delayed(q);
         cache_plan_lookup(s->cache, q->dir, q->name, q->len, CACHE_LOOK_UP, clock_now(), &q->plan);
         if (q->plan.step == CACHE_ANSWER) {
             answer_from_plan(q);
@@ -337,6 +351,7 @@ int share_getattr(struct share *s, struct share_node *n, struct share_entry *ret
     closings_settle(s, n);
     for (bool waited = false;; waited = true) {
         struct cache_plan plan;
+        delay_settle(s, n);
         uint64_t now = clock_now();
         cache_plan_attr(s->cache, n, now, &plan);
         if (plan.step == CACHE_ANSWER) {

@@ -31,6 +31,8 @@ struct share_file {
     struct client_file *open; /* constant */
     unsigned how;             /* constant: SHARE_READ, SHARE_WRITE */
     struct promise *promise;  /* that it holds; NULL: none. Protected by share->lock */
+    bool delays;              /* constant: SHARE_DELAY */
+    int late;                 /* an error of what it delayed, to be reported; under share->lock */
     bool wrote;               /* protected by share->lock */
     bool must_close;          /* its CLOSE lets go of locks or of a removed file, as above */
     bool closed;              /* share_close was called; protected by share->lock */
@@ -70,6 +72,12 @@ size_t opens_that_wrote(struct share *s, const struct cache_file *file,
 void opens_hidden(struct share *s, const struct cache_file *file);
 /* By this open the file was changed: what others read along with their open is old. */
 void opens_changed(struct share *s, struct share_file *by);
+
+/* The file was changed by this open, and nobody knows its attributes now. With share->lock. */
+void share_changed_by(struct share *s, struct share_file *f);
+/* share_write, not delayed. share->lock not held. */
+int64_t share_write_now(struct share *s, struct share_file *f, const void *buf, size_t len,
+                        uint64_t offset, struct error *err);
 
 /* ---- closes whose replies tell the last attributes; share->lock not held ---- */
 

@@ -9,8 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "share/opens.h"
-#include "share/promise.h"
+#include "share/delay.h"
 
 static void session_lost(void *user, const struct error *why)
 {
@@ -89,6 +88,7 @@ int share_connect(const struct share_options *options, struct share **ret, struc
     lock_desk_init(&s->desk);
     hash_init(&s->links);
     promises_init(s);
+    delays_init(s);
     r = share_options_copy(options, &s->options);
     if (r < 0) {
         error_set(err, r, 0, "out of memory");
@@ -117,6 +117,7 @@ int share_connect(const struct share_options *options, struct share **ret, struc
     return 0;
 fail:
     promises_done(s);
+    delays_done(s);
     free_parts(s);
     return r;
 }
@@ -128,6 +129,7 @@ struct share *share_free(struct share *s, json_t **ret_final)
     /* The counts are read after the LOGOFF, so that they agree with a capture of the whole
      * connection; what belongs to the connection is read before. */
     watch_done(s);
+    delays_done(s);
     closings_done(s);
     promises_done(s);
     json_t *final = ret_final ? share_stats(s) : NULL;

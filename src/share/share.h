@@ -88,6 +88,7 @@ enum {
     SHARE_EXCLUSIVE = 8,  /* share_create: -EEXIST where it is there already */
     SHARE_WANT_DATA = 16, /* for reading only: a small file's content may come with the open (not
                              where the caller still has it) */
+    SHARE_DELAY = 32,     /* what is written by it may reach the server later (share_write) */
 };
 
 /* Opens a file. ret_entry (may be NULL; node left NULL) has the attributes at the time of the open.
@@ -102,10 +103,14 @@ int share_create(struct share *s, struct share_node *dir, const char *name, unsi
                  bool *ret_created, struct error *err);
 int64_t share_read(struct share *s, struct share_file *f, void *buf, size_t len, uint64_t offset,
                    struct error *err);
-/* The server has it when this returns. As client_write: `len`, fewer where a later piece failed, or
- * the error. */
+/* The server has it when this returns, unless the open was made with SHARE_DELAY and a WRITE lease
+ * promises that nobody else sees the file: then it waits here for up to WriteDelay, or until
+ * anything is done that could tell (delay.h). As client_write: `len`, fewer where a later piece
+ * failed, or the error; also that of data which was delayed before, then nothing is written. */
 int64_t share_write(struct share *s, struct share_file *f, const void *buf, size_t len,
                     uint64_t offset, struct error *err);
+/* What waits is the server's when this returns; the error of what could not be written, once. */
+int share_flush(struct share *s, struct share_file *f, struct error *err);
 /* FLUSH: on the server's disk. 0 without a request where nothing was written by this open. */
 int share_fsync(struct share *s, struct share_file *f, struct error *err);
 /* The attributes of `n` by an open of it: of a file that has lost its name while it is read (it was
@@ -115,7 +120,7 @@ int share_file_getattr(struct share *s, struct share_node *n, struct share_file 
 /* Reads no more of what came along with the open: the file has changed since. */
 void share_file_changed(struct share_file *f);
 bool share_file_writes(const struct share_file *f); /* it was opened with SHARE_WRITE */
-/* Nothing is held back, so there is nothing to report here: the CLOSE goes out and nobody waits. */
+/* Writes what waits, which share_flush would have reported; the CLOSE goes out and nobody waits. */
 void share_close(struct share *s, struct share_file *f);
 
 /* fallocate: room for [0, end); `grow` makes the file so long. -EOPNOTSUPP where all of that is
@@ -258,6 +263,9 @@ int share_drop(struct share *s, const char *path, json_t **ret, struct error *er
 bool share_lost(struct share *s, struct error *ret_why);
 /* The dead-cache alarm: calls `line` for every fault that was not reported before. */
 void share_check_caches(struct share *s, void (*line)(void *user, const char *text), void *user);
+/* Calls `line` for everything that was written and is lost, and was not told before: a line with
+ * the path and the reason. */
+void share_lost_data(struct share *s, void (*line)(void *user, const char *text), void *user);
 const struct share_options *share_get_options(const struct share *s);
 
 #endif

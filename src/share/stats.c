@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "share/promise.h"
+#include "share/delay.h"
 
 static const char *dialect_name(uint16_t dialect)
 {
@@ -97,6 +97,13 @@ static json_t *leases_json(const struct share *s)
         (json_int_t)c.dormant_dirs, "reopened", (json_int_t)c.reopened, "given_up", given_up);
 }
 
+/* With the lock. */
+static json_t *delayed_json(const struct share *s)
+{
+    return json_pack("{s:I, s:I, s:I}", "writes", (json_int_t)s->delays.taken, "requests",
+                     (json_int_t)s->delays.sent, "waiting", (json_int_t)delay_waiting(s));
+}
+
 json_t *share_stats(struct share *s)
 {
     const struct settings *settings = &s->options.settings;
@@ -106,7 +113,7 @@ json_t *share_stats(struct share *s)
     pthread_mutex_lock(&s->lock);
     cache_sizes(s->cache, &sizes);
     struct error lost = s->lost;
-    json_t *watch = watch_json(s), *leases = leases_json(s);
+    json_t *watch = watch_json(s), *leases = leases_json(s), *delayed = delayed_json(s);
     pthread_mutex_unlock(&s->lock);
     struct observe_counts counts;
     observe_read(s->observe, &counts);
@@ -129,6 +136,7 @@ json_t *share_stats(struct share *s)
     json_object_set_new(all, "settings", settings_json(settings));
     json_object_set_new(all, "caches", sizes_json(&sizes, enabled));
     json_object_set_new(all, "leases", leases);
+    json_object_set_new(all, "delayed", delayed);
     json_object_set_new(all, "watch", watch);
     json_object_set_new(all, "faults", faults);
     return all;

@@ -156,6 +156,7 @@ def data(tag, here, share):
     equal(f"{tag}: and nothing of the old content", get(path), b"short")
     with open(path, "ab", buffering=0) as f:
         f.write(b" one")
+        os.fsync(f.fileno())  # what is delayed lands later than a change behind the server's back
         put(f"{share}/data", b"other content on the server")
         f.write(b" two")
     equal(f"{tag}: O_APPEND goes to the end that the server has", get(path), b"other content on the server two")

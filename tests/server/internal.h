@@ -105,7 +105,7 @@ struct server {
     struct wire_lease last_lease; /* version 0: none */
     struct {
         int lease;
-        unsigned state;
+        unsigned state, writes;
     } acks[SERVER_ACKS];
     unsigned ack_count;
     struct server_note notes[SERVER_NOTES]; /* oldest first */

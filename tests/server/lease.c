@@ -116,6 +116,7 @@ uint32_t server_lease_ack(struct exchange *x, struct rd msg, struct wr *w)
     int place = place_of(s, q.key);
     if (s->ack_count < SERVER_ACKS) {
         s->acks[s->ack_count].lease = place;
+        s->acks[s->ack_count].writes = s->counts[SMB2_WRITE];
         s->acks[s->ack_count++].state = q.state;
     }
     pthread_mutex_unlock(&s->lock);
@@ -181,4 +182,12 @@ bool server_ack(struct server *s, unsigned n, int *ret_lease, unsigned *ret_stat
     }
     pthread_mutex_unlock(&s->lock);
     return is_there;
+}
+
+unsigned server_ack_writes(struct server *s, unsigned n)
+{
+    pthread_mutex_lock(&s->lock);
+    unsigned writes = n < s->ack_count ? s->acks[n].writes : 0;
+    pthread_mutex_unlock(&s->lock);
+    return writes;
 }

@@ -95,6 +95,11 @@ int64_t share_write(struct share *s, struct share_file *f, const void *buf, size
     return n;
 }
 
+int share_flush(struct share *s, struct share_file *f, struct error *err)
+{
+    return s->fail;
+}
+
 int share_fsync(struct share *s, struct share_file *f, struct error *err)
 {
     return s->fail;

@@ -563,6 +563,10 @@ bool share_lost(struct share *s, struct error *ret_why)
     return false;
 }
 
+void share_lost_data(struct share *s, void (*line)(void *user, const char *text), void *user)
+{
+}
+
 void share_check_caches(struct share *s, void (*line)(void *user, const char *text), void *user)
 {
 }

@@ -236,6 +236,7 @@ static const char *const all_names[] = {
     "CacheMaxAge",
     "DormantDirectoryTimeout",
     "DormantFileLimit",
+    "WriteDelay",
     "RequireSecuritySignature",
     "Smb2DialectMin",
     "Smb2DialectMax",
@@ -339,7 +340,7 @@ static void numbers_are_taken_up_to_their_range_and_not_beyond(void **state)
             REFUSED(info->name, value, -EINVAL, info->name, max);
         }
     }
-    assert_int_equal(numbers, 11);
+    assert_int_equal(numbers, 12);
 }
 
 static void what_is_no_plain_number_is_refused(void **state)
