@@ -75,11 +75,12 @@ static void tell_node(const struct revoke *r, const struct known_step *s)
 /* With the lock. No memory: the race is lost now and then. */
 static void expire_again(struct revoke *r, const struct known_step *s)
 {
-    struct again *a = r->again_count < AGAIN_MAX ? malloc(sizeof(*a) + s->len) : NULL;
+    struct again *a = r->again_count < AGAIN_MAX ? malloc(sizeof(*a) + s->len + 1) : NULL;
     if (!a)
         return;
     *a = (struct again){.at = clock_now() + AGAIN_NS, .dir = s->dir, .len = s->len};
     memcpy(a->name, s->name, s->len);
+    a->name[s->len] = 0; /* libfuse sends it, too */
     list_add_tail(&r->again, &a->link);
     r->again_count++;
 }
