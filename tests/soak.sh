@@ -8,6 +8,7 @@
 #             day, and 20,000 under ASan and UBSan
 #   work      people's work on a mount at full size, over each kind of connection and on the newer
 #             Samba; under ASan and UBSan at full size once, and over each kind in small
+#   inotify   20,000 remote changes (SOAK_INOTIFY) while six users are busy, on both Sambas
 set -u
 build=${1:?usage: soak.sh BUILD}
 here=$(cd "$(dirname "$0")/.." && pwd)
@@ -25,6 +26,12 @@ meson test -C "$build" --repeat 10 client_faults || failed=$((failed + 1))
 work() {
     "$here/tests/interop/work.py" "$@" || [ $? = 77 ] || failed=$((failed + 1))
 }
+# local inotify through a storm of remote changes, with both Sambas
+inotify() {
+    "$here/tests/interop/inotify.py" "$@" --changes "${SOAK_INOTIFY:-20000}" || [ $? = 77 ] || failed=$((failed + 1))
+}
+inotify "$build/src/cli/larder"
+inotify "$build/src/cli/larder" --newer "$build/newer-samba"
 every=plain,signed,unsigned,2.1,3.0,3.1.1
 sanitized=$build-asan
 [ -f "$sanitized/build.ninja" ] ||

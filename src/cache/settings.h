@@ -40,6 +40,7 @@ struct settings {
     /* Promises of the server. */
     bool leases;            /* ask for them, where the server has them */
     bool watches;           /* have the server tell of changes, where it does */
+    bool inotify;           /* local inotify tells of what others change */
     uint32_t cache_max_age; /* s that a belief lives under a promise; 0: as without one */
     uint32_t
         dormant_directory_timeout; /* s that a handle which nobody uses is kept under a lease */

@@ -18,8 +18,9 @@
 static const char help[] =
     "larder stats /mnt\n\n"
     "Shows what a mounted share has asked its server and what its caches answered:\n"
-    "requests, round trips, hits, misses with their reasons, leases, faults. Only the\n"
-    "mount's process is asked, neither the server nor the mounted directory.\n\n"
+    "requests, round trips, hits, misses with their reasons, leases, what inotify was\n"
+    "told, faults. Only the mount's process is asked, neither the server nor the\n"
+    "mounted directory.\n\n"
     "  --json   everything, as one JSON object\n";
 
 static uint64_t number(const json_t *object, const char *key)
@@ -224,6 +225,28 @@ static void print_faults(const json_t *all)
         field("fault", json_string_value(fault) ? json_string_value(fault) : "");
 }
 
+/* What local inotify was told of others' changes; nothing where nobody ever watched. */
+static void print_inotify(const json_t *all)
+{
+    const json_t *inotify = json_object_get(json_object_get(all, "mount"), "inotify");
+    const json_t *raised = json_object_get(inotify, "raised");
+    char line[256], n[6][REPORT_NUMBER];
+    uint64_t watched = number(inotify, "watched"), told = number(inotify, "told");
+    uint64_t dropped = number(inotify, "dropped"), failed = number(inotify, "failed");
+    uint64_t created = number(raised, "created"), removed = number(raised, "removed");
+    uint64_t renamed = number(raised, "renamed"), modified = number(raised, "modified");
+    if (!watched && !dropped && !failed && !created && !removed && !renamed && !modified)
+        return;
+    snprintf(line, sizeof(line), "%s directories watched, the server tells of %s",
+             report_count(n[0], watched), report_count(n[1], told));
+    field("inotify", line);
+    snprintf(line, sizeof(line),
+             "%s created, %s removed, %s renamed, %s modified, %s dropped, %s failed",
+             report_count(n[0], created), report_count(n[1], removed), report_count(n[2], renamed),
+             report_count(n[3], modified), report_count(n[4], dropped), report_count(n[5], failed));
+    field("told of", line);
+}
+
 int cmd_stats(int argc, char **argv)
 {
     static const struct option long_options[] = {
@@ -260,6 +283,7 @@ int cmd_stats(int argc, char **argv)
         putchar('\n');
         print_leases(all);
         print_upcalls(all);
+        print_inotify(all);
         print_faults(all);
     }
     json_decref(all);

@@ -246,11 +246,27 @@ int client_watch_new(struct client *c, const char *path, bool tree, struct clien
  */
 int client_watch_next(struct client_watch *w, client_change_fn fn, void *user, bool *ret_overflow,
                       struct error *err);
+/* Whether client_watch_next would not have to wait. The thread that calls that. */
+bool client_watch_is_ready(struct client_watch *w);
 /* Any thread: client_watch_next returns soon, and for ever after. */
 void client_watch_stop(struct client_watch *w);
 /* Not while client_watch_next is being called; before client_free. CANCELs, closes. NULL allowed;
  * returns NULL. */
 struct client_watch *client_watch_free(struct client_watch *w);
+
+/*
+ * What one thread waits by for many watches: it rings when any of them becomes ready. Who waits
+ * looks at all of them before each wait; what has rung meanwhile is not lost.
+ */
+struct client_bell;
+struct client_bell *client_bell_new(struct client *c); /* NULL: out of memory */
+/* No watch may be left that rings it; before client_free. NULL allowed; returns NULL. */
+struct client_bell *client_bell_free(struct client_bell *b);
+/* The watch rings it from now on; it is borrowed until client_watch_free. By the thread that calls
+ * client_watch_next. */
+void client_watch_ring(struct client_watch *w, struct client_bell *b);
+void client_bell_ring(struct client_bell *b); /* any thread */
+void client_bell_wait(struct client_bell *b);
 
 /* ---- data ---- */
 

@@ -321,11 +321,18 @@ int compound_wait_interim(struct compound *m, uint64_t deadline, struct error *e
     return dead ? submit_error(c, -ENOTCONN, err) : 0;
 }
 
+void compound_wake(struct compound *m)
+{
+    pthread_cond_signal(&m->cond);
+    if (m->bell)
+        bell_ring(m->bell);
+}
+
 void compound_stop(struct compound *m)
 {
     pthread_mutex_lock(&m->conn->lock);
     m->stopped = true;
-    pthread_cond_signal(&m->cond);
+    compound_wake(m);
     pthread_mutex_unlock(&m->conn->lock);
 }
 
@@ -389,6 +396,7 @@ struct compound *compound_free(struct compound *m)
     if (m->unanswered && !c->dead) {
         struct handle *open = left_open(m);
         m->abandoned = true;
+        m->bell = NULL;
         pthread_mutex_unlock(&c->lock);
         conn_close_later(c, open);
         return NULL;
@@ -407,7 +415,7 @@ struct compound *compound_answered(struct compound *m, struct handle **ret_open)
     bool last = --m->unanswered == 0;
     if (!m->abandoned) {
         if (last)
-            pthread_cond_signal(&m->cond);
+            compound_wake(m);
         return NULL;
     }
     *ret_open = left_open(m);

@@ -136,7 +136,7 @@ void conn_fail(struct conn *c, const struct error *why)
         c->dead = true;
         c->why = *why;
         for (struct hash_node *n = NULL; (n = hash_each(&c->pending, n));)
-            pthread_cond_signal(&container_of(n, struct request, node)->compound->cond);
+            compound_wake(container_of(n, struct request, node)->compound);
         lease_lose_all(c);
         pthread_cond_broadcast(&c->credit_cond);
         if (c->fd >= 0)

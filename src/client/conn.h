@@ -276,6 +276,7 @@ struct compound {
     bool abandoned;             /* protected by conn->lock; the connection owns it now */
     bool stopped;               /* protected by conn->lock; who waits for it is to wait no longer */
     pthread_cond_t cond;        /* an answer came, or the connection ended */
+    struct client_bell *bell;   /* NULL, or rung then, too; protected by conn->lock */
     struct rd tail; /* the end of the last element, which lies elsewhere: see compound_tail */
     struct wr w;
     uint8_t buf[];
@@ -303,6 +304,8 @@ int compound_wait_interim(struct compound *m, uint64_t deadline, struct error *e
 /* Any thread that knows it to live: compound_wait ends with -ECANCELED, now or when it is called,
  * unless all is answered. */
 void compound_stop(struct compound *m);
+/* compound_wait has something to end for, if anything waits. Caller holds conn->lock. */
+void compound_wake(struct compound *m);
 /* CANCELs what is unanswered. */
 void compound_cancel(struct compound *m);
 /* Submits and waits within one request deadline: one round trip. */
@@ -319,6 +322,11 @@ static inline uint32_t compound_status(const struct compound *m, unsigned i)
 {
     return m->request[i].reply.status;
 }
+
+/* ---- bell.c ---- */
+
+/* Caller holds conn->lock. */
+void bell_ring(struct client_bell *b);
 
 /* ---- lease.c ---- */
 

@@ -32,9 +32,10 @@ struct client_watch {
     struct handle *handle;
     bool tree;
     pthread_mutex_t lock;
-    struct compound *m; /* the request that waits; protected by lock */
-    bool stopped;       /* protected by lock */
-    char path[];        /* for error texts */
+    struct compound *m;       /* the request that waits; protected by lock */
+    bool stopped;             /* protected by lock */
+    struct client_bell *bell; /* NULL, or the caller's, for all requests; the thread's that waits */
+    char path[];              /* for error texts */
 };
 
 /* ---- arming ---- */
@@ -63,6 +64,7 @@ static int send_request(struct client_watch *w, const struct operation *op, stru
     struct compound *m = compound_new(c, 0);
     if (!m)
         return operation_error(op, -ENOMEM, "out of memory");
+    m->bell = w->bell;
     wire_change_notify_request_encode(compound_add(m, SMB2_CHANGE_NOTIFY, request.output_length),
                                       &request);
     int r = compound_submit(m, conn_deadline(c), &why);
@@ -313,6 +315,24 @@ int client_watch_next(struct client_watch *w, client_change_fn fn, void *user, b
     r = tell_answer(w, &op, answered, fn, user, ret_overflow);
     compound_free(answered);
     return r;
+}
+
+bool client_watch_is_ready(struct client_watch *w)
+{
+    pthread_mutex_lock(&w->lock);
+    bool is_over = w->stopped;
+    pthread_mutex_unlock(&w->lock);
+    return is_over || compound_is_answered(w->m);
+}
+
+void client_watch_ring(struct client_watch *w, struct client_bell *b)
+{
+    struct conn *c = w->client->conn;
+    w->bell = b;
+    pthread_mutex_lock(&c->lock);
+    w->m->bell = b;
+    bell_ring(b); /* it may have been answered before */
+    pthread_mutex_unlock(&c->lock);
 }
 
 void client_watch_stop(struct client_watch *w)

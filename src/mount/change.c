@@ -105,6 +105,8 @@ static void make(struct mount *m, fuse_req_t req, fuse_ino_t parent, make_fn *fn
 
 void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, dev_t rdev)
 {
+    if (selfop_makes(req, HELPER_MKNOD, parent, name))
+        return;
     struct mount *m = change_of(req, UPCALL_MKNOD);
     if (!m)
         return;
@@ -116,6 +118,8 @@ void op_mknod(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode, 
 
 void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
 {
+    if (selfop_makes(req, HELPER_MKDIR, parent, name))
+        return;
     struct mount *m = change_of(req, UPCALL_MKDIR);
     if (m)
         make(m, req, parent, make_dir, &(struct making){.name = name});
@@ -123,6 +127,8 @@ void op_mkdir(fuse_req_t req, fuse_ino_t parent, const char *name, mode_t mode)
 
 void op_symlink(fuse_req_t req, const char *target, fuse_ino_t parent, const char *name)
 {
+    if (selfop_makes(req, HELPER_SYMLINK, parent, name))
+        return;
     struct mount *m = change_of(req, UPCALL_SYMLINK);
     if (m)
         make(m, req, parent, make_symlink, &(struct making){.name = name, .target = target});
@@ -220,6 +226,8 @@ static void remove_name(struct mount *m, fuse_req_t req, fuse_ino_t parent, cons
 
 void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
+    if (selfop_removes(req, HELPER_UNLINK, parent, name))
+        return;
     struct mount *m = change_of(req, UPCALL_UNLINK);
     if (m)
         remove_name(m, req, parent, name, false);
@@ -227,6 +235,8 @@ void op_unlink(fuse_req_t req, fuse_ino_t parent, const char *name)
 
 void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
+    if (selfop_removes(req, HELPER_RMDIR, parent, name))
+        return;
     struct mount *m = change_of(req, UPCALL_RMDIR);
     if (m)
         remove_name(m, req, parent, name, true);
@@ -250,6 +260,8 @@ static int rename_settled(struct mount *m, const struct node *from, const char *
 void op_rename(fuse_req_t req, fuse_ino_t parent, const char *name, fuse_ino_t new_parent,
                const char *new_name, unsigned int flags)
 {
+    if (selfop_renames(req, parent, name, new_parent, new_name))
+        return;
     struct mount *m = change_of(req, UPCALL_RENAME);
     if (!m)
         return;
@@ -343,6 +355,8 @@ static int set_attributes(struct mount *m, struct node *node, const struct stat 
 void op_setattr(fuse_req_t req, fuse_ino_t ino, struct stat *attr, int to_set,
                 struct fuse_file_info *fi)
 {
+    if (selfop_touches(req, ino))
+        return;
     struct mount *m = change_of(req, UPCALL_SETATTR);
     if (!m)
         return;

@@ -2,7 +2,7 @@
  * The FUSE face of a share: a directory tree of the local machine whose calls share/ answers.
  *
  * Read-only is an option of the daemon's: it refuses every change with EROFS. Not the kernel's `ro`
- * flag, because that would also refuse what the daemon itself will do on its own mount to raise
+ * flag, because that would also refuse what the daemon itself does on its own mount to raise
  * inotify events; /proc/mounts therefore shows rw.
  *
  * A mount is made, served and freed by one thread:
@@ -16,9 +16,10 @@
  *
  * Threads of a mount: the loop's workers (up to max_threads), one for the control socket, timer and
  * stop, one that holds the watchdog process, one that tells the kernel what to forget (revoke.h),
- * one for each program that waits for a lock (lock.h), and a few that read ahead (ahead.h). Lock
- * order: a directory handle's lock, then share/'s locks; the node table's lock is a leaf, held
- * across no call, the handle list's across none that waits.
+ * one for each program that waits for a lock (lock.h), a few that read ahead (ahead.h), and two for
+ * inotify (watchers.h, raiser.h), which has a process of its own as well. Lock order: a directory
+ * handle's lock, selfop.h's, then share/'s locks, then the raiser's; the node table's lock is a
+ * leaf, held across no call, the handle list's across none that waits.
  *
  * Memory: each worker has a buffer of 1 MiB for what programs write, and takes another one for as
  * long as it answers a read, of the size that was asked for, at most 1 MiB. So 2 MiB a worker that

@@ -78,6 +78,8 @@ static int look_up(struct mount *m, struct node *dir, const char *name, struct s
 
 static void op_lookup(fuse_req_t req, fuse_ino_t parent, const char *name)
 {
+    if (selfop_looks_up(req, parent, name))
+        return;
     struct mount *m = call_of(req, UPCALL_LOOKUP);
     struct node *dir = nodes_hold(&m->nodes, parent);
     if (!dir)

@@ -198,6 +198,12 @@ static json_t *stats(struct mount *m)
     json_t *mount =
         json_pack("{s:s, s:b, s:I, s:o}", "path", m->mountpoint, "kernel_cache", m->kernel_cache,
                   "nodes", (json_int_t)nodes_count(&m->nodes), "upcalls", upcalls);
+    if (m->watchers) {
+        json_t *inotify = watchers_json(m->watchers), *raised = raiser_json(m->raiser);
+        json_object_update(inotify, raised);
+        json_decref(raised);
+        json_object_set_new(mount, "inotify", inotify);
+    }
     json_t *all = share_stats(m->share);
     json_object_set_new(all, "mount", mount);
     return all;
@@ -331,6 +337,7 @@ static struct mount *mount_new(struct share *share, const struct mount_options *
     calls_init(&m->calls);
     revoke_init(&m->revoke, &m->nodes, &m->handles);
     lock_waits_init(&m->lock_waits);
+    selfops_init(&m->selfops);
     pthread_mutex_init(&m->statfs_lock, NULL);
     pthread_mutex_init(&m->loop_lock, NULL);
     return m;
@@ -351,10 +358,19 @@ int mount_start(struct share *share, const struct mount_options *options, struct
     m->mountpoint = realpath(options->mountpoint, NULL);
     if (!m->mountpoint)
         error_set(&failed, -errno, 0, "mount point %s: %s", options->mountpoint, strerror(errno));
+    if (!failed.code && share_get_options(share)->settings.inotify) {
+        rc = raiser_new(m, &m->raiser); /* before the session, see there */
+        if (rc < 0)
+            error_set(&failed, rc, 0, "process for inotify: %s", strerror(-rc));
+    }
     if (failed.code || session_new(m, options, &failed) < 0 ||
         session_mount(m, options, &failed) < 0 || control_begin(m, &failed) < 0)
         goto fail;
     rc = revoke_start(&m->revoke, m->session, m->device);
+    if (rc == 0 && m->raiser)
+        rc = raiser_start(m->raiser);
+    if (rc == 0 && m->raiser)
+        rc = watchers_start(m, m->raiser, &m->watchers);
     if (rc < 0) {
         error_set(&failed, rc, 0, "thread: %s", strerror(-rc));
         goto fail;
@@ -434,6 +450,8 @@ struct mount *mount_free(struct mount *m)
     m->watchdog = watchdog_free(m->watchdog);
     /* Their threads write to the kernel by a descriptor that unmounting closes. */
     lock_waits_done(&m->lock_waits);
+    m->watchers = watchers_free(m->watchers);
+    raiser_stop(m->raiser, abort_connection, m);
     share_listen(m->share, NULL);
     revoke_done(&m->revoke, abort_connection, m);
     if (m->session)
@@ -441,6 +459,8 @@ struct mount *mount_free(struct mount *m)
     m->control = control_free(m->control);
     if (m->session)
         fuse_session_destroy(m->session);
+    m->raiser = raiser_free(m->raiser);
+    selfops_done(&m->selfops);
     calls_done(&m->calls);
     ahead_stop(&m->ahead);
     handles_done(&m->handles);

@@ -15,7 +15,10 @@
 #include "mount/known.h"
 #include "mount/lock.h"
 #include "mount/node.h"
+#include "mount/raiser.h"
 #include "mount/revoke.h"
+#include "mount/selfop.h"
+#include "mount/watchers.h"
 #include "share/share.h"
 
 /* Calls of the kernel, counted for `larder stats`. */
@@ -74,6 +77,9 @@ struct mount {
     struct calls calls;
     struct revoke revoke;
     struct lock_waits lock_waits;
+    struct selfops selfops;
+    struct raiser *raiser;     /* NULL: nobody tells inotify (setting Inotify); and its ... */
+    struct watchers *watchers; /* ... source */
     struct control *control;
     struct watchdog *watchdog; /* NULL where there is no fusectl file system */
     bool lost;                 /* that the server is gone was logged; control thread only */

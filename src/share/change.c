@@ -25,23 +25,28 @@ struct target {
     char *path; /* for the wire */
     struct cache_ticket ticket;
     struct promise_ask ask; /* by whose leases the server knows that it is us */
+    uint64_t own;           /* see own_begins */
 };
 
-/* With the lock. `file`: what the name leads to, as far as it is known; NULL: it is made. */
+/* With the lock. `file`: what the name leads to, as far as it is known; NULL: it is made. `comes`:
+ * there is something by that name afterwards. */
 static int aim(struct share *s, struct cache_file *dir, const char *name, struct cache_file *file,
-               struct target *ret, struct error *err)
+               bool comes, struct target *ret, struct error *err)
 {
     *ret = (struct target){.dir = dir, .name = name, .len = strlen(name)};
     int r = share_named_path(s, dir, name, &ret->path, err);
     if (r == 0)
         promise_ask(s, file, dir, 0, &ret->ask);
+    if (r == 0)
+        ret->own = own_begins(s, dir, name, comes);
     ret->ticket = cache_ask(s->cache, clock_now());
     return r;
 }
 
 /* With the lock. */
-static void target_done(struct share *s, struct target *t)
+static void target_done(struct share *s, struct target *t, bool done)
 {
+    own_ends(s, t->own, done);
     promise_answer_none(s, &t->ask);
     free(t->path);
 }
@@ -63,6 +68,7 @@ int share_commit_made(struct share *s, struct cache_file *dir, const char *name,
                        &until);
     if (r < 0)
         return error_set(err, r, 0, "out of memory");
+    own_modifies(s, file);
     share_entry_of(file, attr, until, ret);
     ret->node = file;
     return 0;
@@ -83,7 +89,7 @@ int share_mkdir(struct share *s, struct share_node *dir, const char *name, struc
     struct file_attr attr;
     struct error e = {0};
     pthread_mutex_lock(&s->lock);
-    int r = aim(s, dir, name, NULL, &t, &e);
+    int r = aim(s, dir, name, NULL, true, &t, &e);
     pthread_mutex_unlock(&s->lock);
     if (r == 0)
         do {
@@ -93,7 +99,7 @@ int share_mkdir(struct share *s, struct share_node *dir, const char *name, struc
     pthread_mutex_lock(&s->lock);
     if (r == 0)
         r = share_commit_made(s, dir, name, &attr, NULL, t.ticket, ret, &e);
-    target_done(s, &t);
+    target_done(s, &t, r == 0);
     pthread_mutex_unlock(&s->lock);
     if (r < 0)
         give_error(err, &e);
@@ -110,6 +116,7 @@ static int commit_link(struct share *s, struct cache_file *n, const struct targe
     int r = share_commit_made(s, t->dir, t->name, attr, n, t->ticket, ret, err);
     if (r == 0) /* how many links there are the reply did not tell */
         ret->valid_ns = 0;
+    own_modifies(s, n);
     cache_own_attr(s->cache, n, NULL, cache_ask(s->cache, clock_now()), clock_now());
     return r;
 }
@@ -126,7 +133,7 @@ int share_link(struct share *s, struct share_node *n, struct share_node *dir, co
     promise_give_up(s, n, false); /* the lease belongs to its one name */
     int r = share_wire_path(s, n, NULL, 0, &from, &e);
     if (r == 0)
-        r = aim(s, dir, name, n, &t, &e);
+        r = aim(s, dir, name, n, true, &t, &e);
     pthread_mutex_unlock(&s->lock);
     if (r == 0)
         do {
@@ -136,7 +143,7 @@ int share_link(struct share *s, struct share_node *n, struct share_node *dir, co
     pthread_mutex_lock(&s->lock);
     if (r == 0)
         r = commit_link(s, n, &t, &attr, ret, &e);
-    target_done(s, &t);
+    target_done(s, &t, r == 0);
     pthread_mutex_unlock(&s->lock);
     if (r == 0)
         share_mark_link(s, n, ret);
@@ -254,8 +261,10 @@ int share_remove(struct share *s, struct share_node *dir, const char *name, bool
     delay_settle(s, file);
     if (file)
         promise_give_up(s, file, false);
-    int r = aim(s, dir, name, file, &t, &e);
+    int r = aim(s, dir, name, file, false, &t, &e);
     struct cache_file *open = r == 0 && !is_dir ? open_here(s, file) : NULL;
+    if (is_dir)
+        watch_dirs_make_way(s, dir, name);
     pthread_mutex_unlock(&s->lock);
     if (open) {
         r = hide(s, &t, &hidden, &e);
@@ -271,7 +280,7 @@ int share_remove(struct share *s, struct share_node *dir, const char *name, bool
         learn_missing(s, &t, &e);
     if (open && r == 0)
         opens_hidden(s, open);
-    target_done(s, &t);
+    target_done(s, &t, r == 0);
     if (file)
         cache_file_unref(s->cache, file);
     pthread_mutex_unlock(&s->lock);
@@ -313,6 +322,23 @@ static int rename_by_name(struct share *s, struct move *m, bool replace, struct 
     return r;
 }
 
+/* What stands at the target is taken away by a request of its own. */
+static uint64_t own_goes(struct share *s, const struct target *t)
+{
+    pthread_mutex_lock(&s->lock);
+    uint64_t own = own_begins(s, t->dir, t->name, false);
+    watch_dirs_make_way(s, t->dir, t->name);
+    pthread_mutex_unlock(&s->lock);
+    return own;
+}
+
+static void own_went(struct share *s, uint64_t own, bool done)
+{
+    pthread_mutex_lock(&s->lock);
+    own_ends(s, own, done);
+    pthread_mutex_unlock(&s->lock);
+}
+
 /* The name is taken, or may not be: a server replaces no directory, and tells too little why. */
 static int replace_what_is_there(struct share *s, struct move *m, int refused,
                                  struct file_attr *ret_attr, struct error *err)
@@ -325,7 +351,9 @@ static int replace_what_is_there(struct share *s, struct move *m, int refused,
     if (to && !from)
         return error_set(err, -EISDIR, 0, "%s: is a directory", m->to.name);
     if (from) { /* one empty directory may be replaced by another */
+        uint64_t own = own_goes(s, &m->to);
         int r = remove_by_name(s, &m->to, true, err);
+        own_went(s, own, r == 0);
         if (r < 0)
             return r;
     }
@@ -336,7 +364,9 @@ static int replace_open(struct share *s, struct move *m, struct file_attr *ret_a
                         struct error *err)
 {
     struct hidden hidden;
+    uint64_t own = own_goes(s, &m->to);
     int r = hide(s, &m->to, &hidden, err);
+    own_went(s, own, r == 0);
     if (r < 0)
         return r;
     r = rename_by_name(s, m, false, ret_attr, err);
@@ -369,13 +399,14 @@ static int aim_move(struct share *s, struct move *m, struct cache_file *from_dir
     m->from_is_dir = source && cache_file_is_dir(source);
     if (source)
         promise_give_up(s, source, m->from_is_dir);
+    watch_dirs_make_way(s, from_dir, from);
     if (target && target != source)
         promise_give_up(s, target, false);
     if (m->replace && target && target != source && opens_find(s, target))
         m->replaced = cache_file_ref(target);
-    int r = aim(s, from_dir, from, source, &m->from, err);
+    int r = aim(s, from_dir, from, source, false, &m->from, err);
     if (r == 0)
-        r = aim(s, to_dir, to, target, &m->to, err);
+        r = aim(s, to_dir, to, target, true, &m->to, err);
     if (source)
         cache_file_unref(s->cache, source);
     if (target)
@@ -394,6 +425,8 @@ static void commit_move(struct share *s, const struct move *m, struct file_attr 
         attr->reparse_tag = heard->reparse_tag;
     }
     bool told = attr->attributes != 0;
+    if (source)
+        own_modifies(s, source); /* servers tell that, too */
     cache_renamed(s->cache, m->from.dir, m->from.name, m->from.len, m->to.dir, m->to.name,
                   m->to.len, told ? attr : NULL, m->from.ticket, clock_now());
     if (source)
@@ -418,8 +451,8 @@ int share_rename(struct share *s, struct share_node *from_dir, const char *from,
         opens_hidden(s, m.replaced);
     if (m.replaced)
         cache_file_unref(s->cache, m.replaced);
-    target_done(s, &m.from);
-    target_done(s, &m.to);
+    target_done(s, &m.from, r == 0);
+    target_done(s, &m.to, r == 0);
     pthread_mutex_unlock(&s->lock);
     if (r < 0)
         give_error(err, &e);
@@ -481,6 +514,7 @@ static int change_by_name(struct share *s, struct cache_file *n, const struct sh
     promise_give_up(s, n, false); /* times that are set stay for as long as anything is open */
     if (basic->written)
         closings_settle(s, n);
+    own_modifies(s, n);
     int r = share_wire_path(s, n, NULL, 0, &path, err);
     if (r == 0)
         promise_ask(s, n, NULL, 0, &ask);
@@ -517,12 +551,14 @@ static int change_by_open(struct share *s, struct cache_file *n, struct share_fi
                           struct share_entry *ret, struct error *err)
 {
     int r = 0;
+    own_writes(s, n);
     if (change->set_size)
         r = client_file_set_size(f->open, change->size, err);
     if (r == 0 && says_something(basic))
         r = client_file_set_basic(f->open, basic, err);
     pthread_mutex_lock(&s->lock);
     f->wrote = true;
+    own_modifies(s, n);
     cache_own_attr(s->cache, n, NULL, cache_ask(s->cache, clock_now()), clock_now());
     pthread_mutex_unlock(&s->lock);
     return r < 0 ? r : share_file_getattr(s, n, f, ret, err);

@@ -122,6 +122,7 @@ void share_changed_by(struct share *s, struct share_file *f)
 {
     f->wrote = true;
     opens_changed(s, f);
+    own_modifies(s, f->file);
     cache_own_attr(s->cache, f->file, NULL, cache_ask(s->cache, clock_now()), clock_now());
 }
 
@@ -139,6 +140,7 @@ int64_t share_write_now(struct share *s, struct share_file *f, const void *buf, 
     int64_t n;
     struct error e = {0};
     struct share_file *through;
+    own_writes(s, f->file);
     do {
         through = opens_io_begin(s, f, SHARE_WRITE);
         n = client_write(through->open, buf, len, offset, &e);
@@ -195,6 +197,7 @@ int share_allocate(struct share *s, struct share_file *f, uint64_t end, bool gro
                    struct error *err)
 {
     struct file_attr attr;
+    own_writes(s, f->file);
     delay_flush(s, f->file);
     int r = client_file_stat(f->open, &attr, err);
     if (r == 0 && end > attr.allocated && end <= attr.size) /* SMB has no way to fill a hole */
@@ -217,6 +220,7 @@ int share_punch_hole(struct share *s, struct share_file *f, uint64_t offset, uin
         return r;
     if (len > attr.size - offset)
         len = attr.size - offset; /* the size stays */
+    own_writes(s, f->file);
     r = client_punch_hole(f->open, offset, len, err);
     changed_by(s, f);
     return r;
@@ -266,6 +270,7 @@ int64_t share_copy(struct share *s, struct share_file *from, uint64_t from_offse
     if (lost < 0)
         return error_set(err, lost, 0, "copy: what was written to the source is lost: %s",
                          strerror(-lost));
+    own_writes(s, to->file);
     int64_t n = client_copy(from->open, from_offset, to->open, to_offset, len, err);
     changed_by(s, to);
     return n;

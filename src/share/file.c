@@ -337,6 +337,8 @@ static int commit_creation(struct share *s, struct share_file *f, struct promise
     f->promise = promise_answer(s, ask, true, file, ticket);
     if (r < 0)
         return error_set(err, r, 0, "out of memory");
+    if (created)
+        own_modifies(s, file);
     r = take_open(s, f, file, attr, ticket, &until, err);
     if (r == 0) {
         share_entry_of(file, attr, until, ret_entry);
@@ -410,6 +412,7 @@ int share_create(struct share *s, struct share_node *dir, const char *name, unsi
     int r = share_named_path(s, dir, name, &path, err);
     if (r == 0)
         ask_by_name(s, dir, name, strlen(name), how, &ask);
+    uint64_t own = r == 0 ? own_begins(s, dir, name, true) : 0;
     struct cache_ticket ticket = cache_ask(s->cache, clock_now());
     pthread_mutex_unlock(&s->lock);
     if (r < 0)
@@ -420,6 +423,7 @@ int share_create(struct share *s, struct share_node *dir, const char *name, unsi
     r = create_named(s, path, how, attributes, &ask, &f, &attr, &created, err);
     free(path);
     pthread_mutex_lock(&s->lock);
+    own_ends(s, own, r == 0 && created);
     if (r == 0)
         r = commit_creation(s, f, &ask, dir, name, &attr, created, ticket, ret_entry, err);
     else
@@ -631,8 +635,10 @@ void share_close(struct share *s, struct share_file *f)
     if (f->wrote)
         delay_settle(s, f->file);
     f->closed = true;
-    if (f->wrote) /* a server may tell the times only now */
+    if (f->wrote) { /* a server may tell the times only now */
+        own_modifies(s, f->file);
         cache_own_attr(s->cache, f->file, NULL, cache_ask(s->cache, clock_now()), clock_now());
+    }
     opens_sweep(s, f->opened, &closed);
     pthread_mutex_unlock(&s->lock);
     share_finish_closes(s, &closed);

@@ -2,7 +2,8 @@
  * Inside of share/: share.c (life of a share), flight.c (single flight), lookup.c (names and
  * attributes), listing.c (directories), opens.c (the table of what is open), file.c (opening and
  * closing), data.c (what opens are for), change.c (names and attributes changed), link.c (symbolic
- * links), stats.c and explain.c (what is shown to people).
+ * links), stats.c and explain.c (what is shown to people), watch.c and watch_dir.c (what the server
+ * tells), own.c (which of that we did).
  */
 #ifndef LARDER_SHARE_INTERNAL_H
 #define LARDER_SHARE_INTERNAL_H
@@ -18,7 +19,7 @@
 #include "share/locks.h"
 #include "share/share.h"
 
-#define SHARE_PATH_MAX 98304 /* bytes of UTF-8 that 32,767 UTF-16 units can need */
+#define SHARE_PATH_MAX SHARE_PATH_BYTES /* of UTF-8, that 32,767 UTF-16 units can need */
 
 /* Why a kept handle was closed by ourselves. */
 enum promise_reason {
@@ -97,6 +98,16 @@ struct share {
         bool (*pending)(const struct share *s, const struct cache_file *file); /* with the lock */
         int (*flush)(struct share *s, struct cache_file *file);
     } delayed;
+    struct {                      /* watched for somebody (watch_dir.c); protected by lock: */
+        struct list all;          /* struct share_watch */
+        unsigned count;           /* of them */
+        struct client_bell *bell; /* with the thread; constant from then on */
+        pthread_t thread;
+        bool stop;
+        pthread_cond_t settled;  /* the thread is busy with one less */
+        struct written *written; /* own.c */
+        uint64_t own_ids;
+    } dirs;
     struct hash links;              /* struct link, by the file's serial; protected by lock */
     struct share_listener listener; /* protected by lock */
 };
@@ -199,6 +210,20 @@ bool watch_verify(struct share *s, struct cache_file *dir);
  * could not be asked), are held against those that it was listed with. Whether it is as it was. */
 bool watch_compare(struct share *s, struct cache_file *dir, const struct file_attr *attr,
                    struct cache_ticket ticket);
+
+/* ---- watch_dir.c, own.c ---- */
+
+void watch_dirs_init(struct share *s);
+void watch_dirs_done(struct share *s); /* before the client goes */
+/* With lock on entry and exit, not while it waits: before what is there is renamed or removed. */
+void watch_dirs_make_way(struct share *s, const struct cache_file *dir, const char *name);
+/* `name` in `dir` is about to come or go by an own change. With lock. Its number for own_ends,
+ * also with it; 0: nobody watches. */
+uint64_t own_begins(struct share *s, const struct cache_file *dir, const char *name, bool came);
+void own_ends(struct share *s, uint64_t id, bool done);
+/* The file is, or has just been, changed by us. With lock, and without it. */
+void own_modifies(struct share *s, const struct cache_file *f);
+void own_writes(struct share *s, const struct cache_file *f);
 
 /* Whether the server itself said that there is no such name. */
 bool share_says_missing(const struct error *e);

@@ -217,6 +217,7 @@ static int make_reparse_point(struct share *s, struct cache_file *dir, const cha
     int r = share_named_path(s, dir, name, &path, err);
     if (r == 0)
         promise_ask(s, NULL, dir, 0, &ask);
+    uint64_t own = r == 0 ? own_begins(s, dir, name, true) : 0;
     struct cache_ticket ticket = cache_ask(s->cache, clock_now());
     pthread_mutex_unlock(&s->lock);
     if (r < 0)
@@ -225,6 +226,7 @@ static int make_reparse_point(struct share *s, struct cache_file *dir, const cha
     free(path);
     pthread_mutex_lock(&s->lock);
     promise_answer_none(s, &ask);
+    own_ends(s, own, r == 0);
     pthread_mutex_unlock(&s->lock);
     if (r < 0)
         return r;

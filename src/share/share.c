@@ -84,6 +84,7 @@ int share_connect(const struct share_options *options, struct share **ret, struc
     pthread_mutex_init(&s->lock, NULL);
     list_init(&s->flights);
     list_init(&s->closings);
+    watch_dirs_init(s);
     hash_init(&s->opened);
     lock_desk_init(&s->desk);
     hash_init(&s->links);
@@ -129,6 +130,7 @@ struct share *share_free(struct share *s, json_t **ret_final)
     /* The counts are read after the LOGOFF, so that they agree with a capture of the whole
      * connection; what belongs to the connection is read before. */
     watch_done(s);
+    watch_dirs_done(s);
     delays_done(s);
     closings_done(s);
     promises_done(s);
@@ -221,6 +223,7 @@ int share_wire_path(struct share *s, const struct cache_file *f, const char *nam
 uint64_t share_own_attr(struct share *s, struct cache_file *f, struct file_attr *inout,
                         struct cache_ticket ticket)
 {
+    own_modifies(s, f);
     const struct file_attr *heard = cache_file_heard(f);
     if (heard && inout->id == 0)
         inout->id = heard->id;

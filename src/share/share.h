@@ -240,7 +240,55 @@ struct share_listener {
 /* Copied. NULL: nobody listens any more; none is called after that returns. */
 void share_listen(struct share *s, const struct share_listener *listener);
 
+/* ---- one directory watched: what others change in it ---- */
+
+enum share_news {
+    SHARE_ADDED,
+    SHARE_REMOVED,
+    SHARE_MODIFIED,
+    SHARE_RENAMED,
+    SHARE_MISSED,    /* the server lost count: anything in the directory may have changed */
+    SHARE_UNWATCHED, /* it is over, and nothing more is told: the server ended it (is the directory
+                        gone?), or it was in the way of an own change */
+};
+struct share_notice {
+    enum share_news news;
+    const char *name;        /* in the directory; NULL for the last two */
+    const char *new_name;    /* RENAMED */
+    struct share_node *node; /* what `name` led to before, where that is known; else NULL */
+    struct file_attr attr; /* its attributes as last heard of; where none were, only whether it is a
+                              directory */
+    uint64_t ino;          /* its inode number */
+};
+/* Belief is changed first. Called with share's lock held: O(1), calls nothing of share/. All in the
+ * notice is borrowed for the call, but who returns true has got a reference to the node (if any).
+ */
+typedef bool share_notice_fn(void *user, const struct share_notice *notice);
+
+/*
+ * One CHANGE_NOTIFY of this one directory, beside the tree-wide watch: of what is done on its own
+ * disk a server may tell only who watches the very directory (Samba does so). What was done through
+ * this share is left out; so are modifications of a file for some seconds after it was changed
+ * here, since nobody can say whose they were. Stays until share_watch_end, or until it says
+ * SHARE_UNWATCHED, and is to be ended then, too. -EMFILE: there are SHARE_WATCHES_MAX already;
+ * -EOPNOTSUPP where the server has none.
+ */
+struct share_watch;
+#define SHARE_WATCHES_MAX 256 /* each is an open directory on the server */
+int share_watch_dir(struct share *s, struct share_node *dir, share_notice_fn *fn, void *user,
+                    struct share_watch **ret, struct error *err);
+/* Nothing is told after it returns. Not from `fn`. NULL allowed; returns NULL. */
+struct share_watch *share_watch_end(struct share_watch *w);
+
 /* ---- to look at ---- */
+/* The directory that `name` was last heard to be, with the attributes that were heard then, if any,
+ * believed or not: never asks the server. ret->node is a reference. -ENOENT: it was none. */
+int share_peek_dir(struct share *s, struct share_node *dir, const char *name,
+                   struct share_entry *ret);
+/* The path in the share by one of the node's names. Its length; -ESTALE: it has none any more. */
+#define SHARE_PATH_BYTES 98304 /* that hold any path, with a NUL */
+int share_node_path(struct share *s, const struct share_node *n, char *ret, size_t cap);
+bool share_node_is_dir(struct share *s, const struct share_node *n);
 /* {"larder", "profile", "connection": {address, share, dialect, signing, ...}, "settings": {...},
  * "caches": {dir: {enabled, entries}, ..., bytes}, "leases": {files, directories (whether they are
  * asked for), asked, granted, broken, acknowledged, dormant: {files, directories}, reopened,

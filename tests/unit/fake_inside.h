@@ -7,11 +7,12 @@
 
 #include "fake_share.h"
 
-#define FAKE_NAME  256
-#define FAKE_MAX   (FAKE_FILES + 2000)
-#define FAKE_EMPTY 2 /* index of empty/ and hello in share->files */
-#define FAKE_HELLO 3
-#define FAKE_LOCKS 64
+#define FAKE_NAME    256
+#define FAKE_MAX     (FAKE_FILES + 2000)
+#define FAKE_EMPTY   2 /* index of empty/ and hello in share->files */
+#define FAKE_HELLO   3
+#define FAKE_LOCKS   64
+#define FAKE_WATCHES 16
 
 struct cache_file {
     uint64_t serial;
@@ -47,6 +48,9 @@ struct share {
     void *hook_after_user;                            /* protected by lock */
     struct share_listener listener;                   /* protected by lock */
     atomic_bool promised;                             /* what is believed is promised, too */
+    struct share_watch *watches[FAKE_WATCHES];
+    unsigned watch_count;
+    atomic_bool refuses_watches;
 };
 
 void fake_wait(struct share *s);
@@ -56,6 +60,9 @@ struct share_entry fake_entry(struct share *s, struct cache_file *f);
 struct fake_name *fake_find(struct share *s, const struct cache_file *dir, const char *name);
 void fake_name(struct share *s, struct cache_file *dir, const char *name, struct cache_file *f);
 struct share_file *fake_open(struct share *s, struct cache_file *f, unsigned how);
+struct cache_file *fake_add(struct share *s, struct cache_file *dir, const char *name,
+                            uint32_t attributes, const char *content);
+void fake_drop_name(struct share *s, struct fake_name *n);
 void fake_set_size(struct cache_file *f, uint64_t size);
 void fake_set_content(struct cache_file *f, uint64_t offset, const void *data, size_t len);
 

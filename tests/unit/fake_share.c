@@ -421,7 +421,7 @@ static bool has_children(struct share *s, const struct cache_file *dir)
     return false;
 }
 
-static void drop_name(struct share *s, struct fake_name *n)
+void fake_drop_name(struct share *s, struct fake_name *n)
 {
     n->file->gone = --n->file->attr.links == 0;
     *n = s->names[--s->name_count];
@@ -441,7 +441,7 @@ int share_remove(struct share *s, struct share_node *dir, const char *name, bool
     else if (has_children(s, n->file))
         rc = -ENOTEMPTY;
     else
-        drop_name(s, n);
+        fake_drop_name(s, n);
     pthread_mutex_unlock(&s->lock);
     return rc;
 }
@@ -460,7 +460,7 @@ int share_rename(struct share *s, struct share_node *from_dir, const char *from,
     else if (over && has_children(s, over->file))
         rc = -ENOTEMPTY;
     if (rc == 0 && over) {
-        drop_name(s, over);
+        fake_drop_name(s, over);
         n = fake_find(s, from_dir, from);
     }
     if (rc == 0) {

@@ -12,12 +12,14 @@
 
 struct fake_counts {
     unsigned lookups, anew, getattrs, lists, adopts, opens, opens_with_data, reads, writes, changes,
-        locks, lock_releases, statfs;
+        locks, lock_releases, statfs, watches;
     size_t largest_read, largest_write;
 };
 
 /* The tree: many/, empty/, hello ("hello, world\n"), readonly. Believed for `valid_ns`. */
 struct share *fake_share_new(uint64_t valid_ns);
+/* Before it is mounted: its setting Inotify. */
+void fake_share_inotify(struct share *s, bool on);
 struct share *fake_share_free(struct share *s);
 /* Each look-up, change, write and read takes so long. */
 void fake_share_slow(struct share *s, unsigned ms);
@@ -57,6 +59,24 @@ bool fake_share_is_heard(struct share *s); /* there is a listener */
 /* From now on listings are promised for as long as they are believed. */
 void fake_share_promise(struct share *s);
 
+/* What others do in a directory at the top ("": the top itself), and what is told of it to who
+ * watches it. */
+void fake_share_others_make(struct share *s, const char *dir, const char *name,
+                            uint32_t attributes);
+void fake_share_others_remove(struct share *s, const char *dir, const char *name);
+void fake_share_others_rename(struct share *s, const char *dir, const char *name,
+                              const char *new_name);
+/* At the top, and told of something that nobody knew. */
+void fake_share_forget(struct share *s, const char *name);
+/* At the top, and told as a name that went and one that came. */
+void fake_share_others_halves(struct share *s, const char *name, const char *new_name);
+void fake_share_others_write(struct share *s, const char *dir, const char *name,
+                             const char *content);
+/* Only tells. */
+void fake_share_tell(struct share *s, const char *dir, enum share_news news, const char *name,
+                     const char *new_name);
+bool fake_share_is_watched(struct share *s, const char *dir);
+void fake_share_refuse_watches(struct share *s, bool on);
 /* Since the last call. */
 struct fake_counts fake_share_counts(struct share *s);
 /* How often share_file_changed was called, of whatever share. */

@@ -76,7 +76,8 @@ static inline pid_t fork_user(void)
     return pid;
 }
 
-static inline struct mounted *begin_with(uint64_t valid_ns, bool read_only, unsigned threads)
+/* The share is the mount's. */
+static inline struct mounted *begin_share(struct share *share, bool read_only, unsigned threads)
 {
     take_away_what_is_left();
     if (signal(SIGTERM, end_by_signal) == SIG_DFL)
@@ -84,7 +85,7 @@ static inline struct mounted *begin_with(uint64_t valid_ns, bool read_only, unsi
     struct mounted *m = calloc(1, sizeof(*m));
     strcpy(m->dir, "/tmp/larder-test-XXXXXX");
     assert_non_null(mkdtemp(m->dir));
-    m->share = fake_share_new(valid_ns);
+    m->share = share;
     struct mount_options o;
     mount_options_init(&o);
     o.mountpoint = m->dir;
@@ -104,6 +105,11 @@ static inline struct mounted *begin_with(uint64_t valid_ns, bool read_only, unsi
     assert_int_equal(pthread_create(&m->loop, NULL, serve, m), 0);
     strcpy(left_behind, m->dir);
     return m;
+}
+
+static inline struct mounted *begin_with(uint64_t valid_ns, bool read_only, unsigned threads)
+{
+    return begin_share(fake_share_new(valid_ns), read_only, threads);
 }
 
 static inline struct mounted *begin(uint64_t valid_ns)

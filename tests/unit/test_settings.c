@@ -233,6 +233,7 @@ static const char *const all_names[] = {
     "CacheMemoryMax",
     "Leases",
     "Watches",
+    "Inotify",
     "CacheMaxAge",
     "DormantDirectoryTimeout",
     "DormantFileLimit",

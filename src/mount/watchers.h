@@ -1,0 +1,36 @@
+/*
+ * Which directories of this mount are watched by local inotify, and the server's word on each.
+ *
+ * The kernel does not tell a file system that somebody watches it; /proc does: the fdinfo of an
+ * inotify descriptor names the node of each of its watches. So a thread looks through the processes
+ * that it may look at (those of its own user; all, as root), has the server tell of the directories
+ * that are found (share_watch_dir), and gives back those that nobody watches any more. For a
+ * watched file that is the directory it is in.
+ *
+ * What that costs is bounded. A process with an inotify descriptor, or younger than ten seconds, is
+ * looked at in each round; any other, in case it makes its first one late, every two seconds while
+ * the kernel has asked us anything within a minute, else every quarter of one. Where no process
+ * was born since the last round, not even the list of them is read. A round is half a second after
+ * the last where anything is watched, else a second; and never sooner than fifty times what the
+ * last one took, so that it takes two in a hundred of one processor at most, however much there is
+ * to look through.
+ *
+ * At most SHARE_WATCHES_MAX directories are told of; those over that are counted.
+ */
+#ifndef LARDER_MOUNT_WATCHERS_H
+#define LARDER_MOUNT_WATCHERS_H
+
+#include <jansson.h>
+
+struct raiser;
+struct mount;
+struct watchers;
+
+/* `raiser` hears what the server tells; it outlives this. A negative errno. */
+int watchers_start(struct mount *m, struct raiser *raiser, struct watchers **ret);
+/* Returns NULL; NULL is allowed. */
+struct watchers *watchers_free(struct watchers *w);
+/* {"watched": directories that somebody watches, "told": of them those that the server tells of} */
+json_t *watchers_json(struct watchers *w);
+
+#endif

@@ -1,0 +1,396 @@
+/*
+ * Directories that somebody wants to be told about (share_watch_dir): one CHANGE_NOTIFY each, and
+ * one thread for all of them, which sleeps until the server has said something about any.
+ *
+ * What is told goes to the cache first, like the notices of the tree-wide watch (watch.c), and then
+ * to who watches, if others did it. Both watches may tell of one change: to the cache a second
+ * doubt about a name is no harm, and who watches is told by this one alone.
+ *
+ * A watch is an open directory on the server, which would stand in the way of removing it, and of
+ * renaming it or what it is in: so before we do that, those beneath end, and say so.
+ */
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "share/watched.h"
+
+/* ---- telling ---- */
+
+struct share_watch *watch_dir_of(struct share *s, const struct cache_file *dir)
+{
+    struct list *at;
+    list_for_each(at, &s->dirs.all)
+    {
+        struct share_watch *w = container_of(at, struct share_watch, link);
+        if (w->dir == dir)
+            return w;
+    }
+    return NULL;
+}
+
+/* The cache follows paths. One that nobody knows any more leads to no belief, either. */
+static void tell_cache(struct share_watch *w, enum cache_notice notice, const char *name)
+{
+    struct share *s = w->share;
+    size_t len = strlen(name);
+    char *path = malloc(SHARE_PATH_MAX);
+    int n = path ? cache_child_path(w->dir, name, len, path, SHARE_PATH_MAX) : -ENOMEM;
+    if (n > 0)
+        cache_noticed(s->cache, notice, path, (size_t)n, clock_now());
+    else
+        cache_changed(s->cache, w->dir, MISS_CHANGED);
+    free(path);
+    if (n <= 0)
+        tell_names(s, w->dir);
+    else if (notice != CACHE_MODIFIED)
+        tell_name(s, w->dir, name, len);
+}
+
+/* What the name led to before, a reference; NULL where that is not known. */
+static struct cache_file *before(struct share_watch *w, const char *name,
+                                 struct share_notice *notice)
+{
+    struct cache_file *f = cache_peek(w->share->cache, w->dir, name, strlen(name));
+    const struct file_attr *heard = f ? cache_file_heard(f) : NULL;
+    if (f)
+        notice->ino = cache_file_ino(f);
+    if (heard)
+        notice->attr = *heard;
+    else if (f && cache_file_is_dir(f))
+        notice->attr.attributes = FILE_ATTRIBUTE_DIRECTORY;
+    return f;
+}
+
+/* Takes the node over. */
+static void deliver(struct share_watch *w, const struct share_notice *n)
+{
+    bool taken = !w->is_over && w->fn(w->user, n);
+    if (n->node && !taken)
+        cache_file_unref(w->share->cache, n->node);
+}
+
+void watch_dir_tell(struct share_watch *w, enum share_news news, const char *name)
+{
+    static const enum cache_notice notices[] = {[SHARE_ADDED] = CACHE_ADDED,
+                                                [SHARE_REMOVED] = CACHE_REMOVED,
+                                                [SHARE_MODIFIED] = CACHE_MODIFIED};
+    struct share *s = w->share;
+    struct share_notice n = {.news = news, .name = name};
+    n.node = before(w, name, &n);
+    tell_cache(w, notices[news], name);
+    if (news == SHARE_MODIFIED && n.node)
+        tell_node(s, n.node);
+    if (news == SHARE_MODIFIED && own_modified(w, name, n.node)) {
+        if (n.node)
+            cache_file_unref(s->cache, n.node);
+    } else {
+        deliver(w, &n);
+    }
+}
+
+static void tell_renamed(struct share_watch *w, const char *from, const char *to)
+{
+    struct share_notice n = {.news = SHARE_RENAMED, .name = from, .new_name = to};
+    n.node = before(w, from, &n);
+    tell_cache(w, CACHE_RENAMED_FROM, from);
+    tell_cache(w, CACHE_RENAMED_TO, to);
+    deliver(w, &n);
+}
+
+static void came_or_went(struct share_watch *w, const char *name, bool came)
+{
+    if (!share_is_hidden(name, strlen(name)) && !own_echo(w, name, came))
+        watch_dir_tell(w, came ? SHARE_ADDED : SHARE_REMOVED, name);
+}
+
+/* Only both halves of another's are a renaming to who sees no hidden names. */
+static void renamed(struct share_watch *w, const char *from, const char *to)
+{
+    bool went = !share_is_hidden(from, strlen(from)) && !own_echo(w, from, false);
+    bool came = !share_is_hidden(to, strlen(to)) && !own_echo(w, to, true);
+    if (went && came)
+        tell_renamed(w, from, to);
+    else if (went)
+        watch_dir_tell(w, SHARE_REMOVED, from);
+    else if (came)
+        watch_dir_tell(w, SHARE_ADDED, to);
+}
+
+static void missed(struct share_watch *w)
+{
+    cache_changed(w->share->cache, w->dir, MISS_CHANGED);
+    tell_names(w->share, w->dir);
+    deliver(w, &(struct share_notice){.news = SHARE_MISSED});
+}
+
+/* ---- hearing ---- */
+
+struct hearing {
+    struct share_watch *watch;
+    char *from; /* of a renaming whose other half comes next */
+    bool missed;
+};
+
+/* client_change_fn. A name in the directory itself is all that was asked for. */
+static void hear(void *user, enum client_action action, const char *name)
+{
+    struct hearing *h = user;
+    struct share_watch *w = h->watch;
+    if (!*name || strchr(name, '/')) {
+        h->missed = true;
+        return;
+    }
+    if (action == CLIENT_RENAMED_FROM) {
+        h->from = strdup(name);
+        h->missed |= !h->from;
+        return;
+    }
+    pthread_mutex_lock(&w->share->lock);
+    if (action == CLIENT_RENAMED_TO && h->from)
+        renamed(w, h->from, name);
+    else if (action == CLIENT_MODIFIED && !share_is_hidden(name, strlen(name)))
+        watch_dir_tell(w, SHARE_MODIFIED, name);
+    else if (action != CLIENT_MODIFIED)
+        came_or_went(w, name, action != CLIENT_REMOVED);
+    pthread_mutex_unlock(&w->share->lock);
+    free(h->from);
+    h->from = NULL;
+}
+
+/* Without the lock; nobody else refers to it. */
+static void watch_free(struct share_watch *w)
+{
+    client_watch_free(w->watch);
+    own_done(w);
+    share_node_unref(w->share, w->dir);
+    free(w);
+}
+
+/* With the lock, not while it closes. */
+static void close_watch(struct share *s, struct share_watch *w)
+{
+    struct client_watch *over = w->watch;
+    w->watch = NULL;
+    pthread_mutex_unlock(&s->lock);
+    client_watch_free(over);
+    pthread_mutex_lock(&s->lock);
+}
+
+/* With the lock, not while it asks: what the server has said about this one. */
+static void serve(struct share *s, struct share_watch *w)
+{
+    struct hearing h = {.watch = w};
+    bool overflow = false;
+    w->busy = true;
+    pthread_mutex_unlock(&s->lock);
+    int r = client_watch_next(w->watch, hear, &h, &overflow, NULL);
+    free(h.from);
+    pthread_mutex_lock(&s->lock);
+    if (r < 0)
+        close_watch(s, w);
+    if (r == 0 && (overflow || h.missed))
+        missed(w);
+    if (r < 0)
+        deliver(w, &(struct share_notice){.news = SHARE_UNWATCHED});
+    w->busy = false;
+    pthread_cond_broadcast(&s->dirs.settled);
+    if (w->is_over) {
+        pthread_mutex_unlock(&s->lock);
+        watch_free(w);
+        pthread_mutex_lock(&s->lock);
+    }
+}
+
+static struct share_watch *ready(struct share *s)
+{
+    struct list *at;
+    list_for_each(at, &s->dirs.all)
+    {
+        struct share_watch *w = container_of(at, struct share_watch, link);
+        if (w->watch && !w->busy && client_watch_is_ready(w->watch))
+            return w;
+    }
+    return NULL;
+}
+
+static void *run(void *user)
+{
+    struct share *s = user;
+    struct share_watch *w;
+    bool stop = false;
+    while (!stop) {
+        client_bell_wait(s->dirs.bell);
+        pthread_mutex_lock(&s->lock);
+        while ((w = ready(s)))
+            serve(s, w);
+        stop = s->dirs.stop;
+        pthread_mutex_unlock(&s->lock);
+    }
+    return NULL;
+}
+
+/* ---- beginning and end ---- */
+
+void watch_dirs_init(struct share *s)
+{
+    list_init(&s->dirs.all);
+    pthread_cond_init(&s->dirs.settled, NULL);
+}
+
+void watch_dirs_done(struct share *s)
+{
+    if (s->dirs.bell) {
+        pthread_mutex_lock(&s->lock);
+        s->dirs.stop = true;
+        pthread_mutex_unlock(&s->lock);
+        client_bell_ring(s->dirs.bell);
+        pthread_join(s->dirs.thread, NULL);
+    }
+    s->dirs.bell = client_bell_free(s->dirs.bell);
+    free(s->dirs.written);
+    s->dirs.written = NULL;
+    pthread_cond_destroy(&s->dirs.settled);
+}
+
+/* With the lock: the thread, once there is something to wait for. */
+static int begin(struct share *s)
+{
+    if (s->dirs.bell)
+        return 0;
+    s->dirs.bell = client_bell_new(s->client);
+    if (!s->dirs.bell)
+        return -ENOMEM;
+    int r = -pthread_create(&s->dirs.thread, NULL, run, s);
+    if (r < 0)
+        s->dirs.bell = client_bell_free(s->dirs.bell);
+    return r;
+}
+
+/* With the lock. From here on own changes in it are noted. */
+static struct share_watch *watch_new(struct share *s, struct cache_file *dir, share_notice_fn *fn,
+                                     void *user)
+{
+    struct share_watch *w = malloc(sizeof(*w));
+    if (!w)
+        return NULL;
+    *w = (struct share_watch){.share = s, .dir = cache_file_ref(dir), .fn = fn, .user = user};
+    list_init(&w->own);
+    list_add_tail(&s->dirs.all, &w->link);
+    s->dirs.count++;
+    return w;
+}
+
+int share_watch_dir(struct share *s, struct share_node *dir, share_notice_fn *fn, void *user,
+                    struct share_watch **ret, struct error *err)
+{
+    struct share_watch *w = NULL;
+    char *path = NULL;
+    pthread_mutex_lock(&s->lock);
+    int r = s->dirs.count < SHARE_WATCHES_MAX
+                ? share_wire_path(s, dir, NULL, 0, &path, err)
+                : error_set(err, -EMFILE, 0, "%d directories are watched", SHARE_WATCHES_MAX);
+    if (r == 0 && (begin(s) < 0 || !(w = watch_new(s, dir, fn, user))))
+        r = error_set(err, -ENOMEM, 0, "out of memory");
+    pthread_mutex_unlock(&s->lock);
+
+    struct client_watch *armed = NULL;
+    if (r == 0)
+        r = client_watch_new(s->client, path, false, &armed, err);
+    free(path);
+    if (r < 0) {
+        share_watch_end(w);
+        return r;
+    }
+    pthread_mutex_lock(&s->lock);
+    w->watch = armed;
+    client_watch_ring(armed, s->dirs.bell);
+    pthread_mutex_unlock(&s->lock);
+    *ret = w;
+    return 0;
+}
+
+struct share_watch *share_watch_end(struct share_watch *w)
+{
+    if (!w)
+        return NULL;
+    struct share *s = w->share;
+    pthread_mutex_lock(&s->lock);
+    list_del(&w->link);
+    s->dirs.count--;
+    w->is_over = true;
+    bool busy = w->busy;
+    if (busy && w->watch)
+        client_watch_stop(w->watch);
+    pthread_mutex_unlock(&s->lock);
+    if (!busy)
+        watch_free(w);
+    return NULL;
+}
+
+/* ---- making way ---- */
+
+/* Whether the directory is at `path`, or beneath. */
+static bool is_within(const struct cache_file *dir, const char *path, size_t len, char *room)
+{
+    int n = cache_file_path(dir, room, SHARE_PATH_MAX);
+    return n >= (int)len && memcmp(room, path, len) == 0 && (n == (int)len || room[len] == '/');
+}
+
+void watch_dirs_make_way(struct share *s, const struct cache_file *dir, const char *name)
+{
+    if (list_empty(&s->dirs.all))
+        return;
+    char *path = malloc(2 * SHARE_PATH_MAX), *room = path + SHARE_PATH_MAX;
+    int len = path ? cache_child_path(dir, name, strlen(name), path, SHARE_PATH_MAX) : -ENOMEM;
+    struct list *at = &s->dirs.all;
+    while (len > 0 && (at = at->next) != &s->dirs.all) {
+        struct share_watch *w = container_of(at, struct share_watch, link);
+        if ((!w->watch && !w->busy) || !is_within(w->dir, path, (size_t)len, room))
+            continue;
+        if (!w->busy)
+            client_watch_stop(w->watch); /* which rings */
+        pthread_cond_wait(&s->dirs.settled, &s->lock);
+        at = &s->dirs.all; /* the list may be another by now */
+    }
+    free(path);
+}
+
+/* ---- what is known without asking ---- */
+
+int share_peek_dir(struct share *s, struct share_node *dir, const char *name,
+                   struct share_entry *ret)
+{
+    const struct file_attr nothing_but_that = {.attributes = FILE_ATTRIBUTE_DIRECTORY};
+    pthread_mutex_lock(&s->lock);
+    struct cache_file *f = cache_peek(s->cache, dir, name, strlen(name));
+    bool is_dir = f && cache_file_is_dir(f);
+    if (is_dir) {
+        const struct file_attr *heard = cache_file_heard(f);
+        share_entry_of(f, heard ? heard : &nothing_but_that, 0, ret);
+        ret->node = f;
+    } else if (f) {
+        cache_file_unref(s->cache, f);
+    }
+    pthread_mutex_unlock(&s->lock);
+    return is_dir ? 0 : -ENOENT;
+}
+
+int share_node_path(struct share *s, const struct share_node *n, char *ret, size_t cap)
+{
+    pthread_mutex_lock(&s->lock);
+    int len = cache_file_path(n, ret, cap - 1);
+    pthread_mutex_unlock(&s->lock);
+    if (len >= 0)
+        ret[len] = 0;
+    return len;
+}
+
+bool share_node_is_dir(struct share *s, const struct share_node *n)
+{
+    pthread_mutex_lock(&s->lock);
+    bool is_dir = cache_file_is_dir(n);
+    pthread_mutex_unlock(&s->lock);
+    return is_dir;
+}
