@@ -63,8 +63,8 @@ with Samba() as samba:
         grows, shrinks, replaced, gone, same_size = (os.path.join(top, n) for n in names)
         for path in (grows, shrinks, replaced, gone, same_size):
             put(path, "before " * 10)
-        # what is changed on the server's own disk breaks no lease: leases.py has what holds then
-        with mounted(samba, f"profile={profile}", "Leases=false", "DirectoryCacheLifetime=2", "FileInfoCacheLifetime=2",
+        # what is changed on the server's own disk breaks no lease, and not all is told of: leases.py and watch.py have what holds then
+        with mounted(samba, f"profile={profile}", "Leases=false", "Watches=false", "DirectoryCacheLifetime=2", "FileInfoCacheLifetime=2",
                      "FileNotFoundCacheLifetime=2") as place:
             def here(path):
                 return f"{place}/top/{os.path.basename(path)}"
