@@ -76,6 +76,7 @@ static struct larder *connect_cold(void)
     if (larder_config_new(target, &config, &err) < 0 ||
         larder_config_set(config, "user", getenv("LARDER_USER"), &err) < 0 ||
         larder_config_set(config, "password", getenv("LARDER_PASSWORD"), &err) < 0 ||
+        larder_config_set(config, "Watches", "false", &err) < 0 || /* begins when it likes */
         larder_connect(config, &l, &err) < 0) {
         fprintf(stderr, "%s\n", err.text);
         exit(1);

@@ -65,6 +65,8 @@ def check_listing(samba):
     equal("two connections", sum(h["connections"] for h in one["hosts"]), 2)
     equal("each from its beginning", (commands["NEGOTIATE"]["requests"], commands["TREE_CONNECT"]["requests"] > 1), (2, True))
     for name, c in commands.items():
+        if name == "CANCEL":  # has none
+            continue
         equal(f"{name}: every request has its response", c["responses"], c["requests"])
     equal("nothing is missing", (one["gaps"]["count"], one["unanswered_requests"], one["cut_off"]), (0, 0, False))
     check("the directory is there by name, listed twice", any(d["path"] == "dir" and d["listings"] == 2 for d in one["directories"]), one["directories"])

@@ -99,7 +99,7 @@ with Samba() as samba:
     os.mkdir(top)
     samba.start()
     for profile in PROFILES:
-        with mounted(samba, f"profile={profile}", f"actimeo={LIFETIME}") as place:
+        with mounted(samba, f"profile={profile}", "Leases=false", "Watches=false", f"actimeo={LIFETIME}") as place:
             without_a_name(profile, top, f"{place}/top")
             old_pages(profile, top, f"{place}/top")
             silence(samba, profile, top, f"{place}/top")

@@ -258,7 +258,8 @@ def changing_sources(samba, work):
                 relay.release()
 
             args = (f"{relay.target}/changing", target) if command == "get" else (source, f"{relay.target}/out")
-            run = run_beside(act, command, "-o", USER, *args)
+            # under a lease the other client would wait for the acknowledgement of one whose connection is held
+            run = run_beside(act, command, "-o", f"{USER},Leases=false", *args)
             one_line(f"{command}: a source that {what} is named", run, "changing", "changed")
             equal(f"{command}: nothing of it is kept", os.listdir(target), [])
             relay.cut()
