@@ -273,6 +273,20 @@ static void nothing_is_delayed_without_a_promise_or_a_wish(void **state)
     expect_no_delay("profile=off", RWH, WRITERS);
 }
 
+/* The third lies in both of the others. */
+static void a_write_over_the_beginning_of_another_comes_after_it(void **state)
+{
+    struct bed b = start(AN_HOUR, RWH);
+    write_at(&b, 1000, 1000);
+    write_at(&b, 1000, 500);
+    assert_int_equal(writes(&b), 1);
+    write_at(&b, 100, 1100);
+    flush(&b);
+    assert_int_equal(writes(&b), 2);
+    expect_all_there(&b);
+    stop(&b);
+}
+
 /* Against a plain array; the server answers slowly, so that pieces are under way meanwhile. */
 static void random_writes_leave_the_last_word(void **state)
 {
@@ -697,6 +711,7 @@ int main(void)
         cmocka_unit_test(a_long_write_is_not_delayed),
         cmocka_unit_test(it_leaves_after_WriteDelay),
         cmocka_unit_test(nothing_is_delayed_without_a_promise_or_a_wish),
+        cmocka_unit_test(a_write_over_the_beginning_of_another_comes_after_it),
         cmocka_unit_test(random_writes_leave_the_last_word),
         cmocka_unit_test(it_is_written_before_the_break_is_acknowledged),
         cmocka_unit_test(a_break_while_a_write_is_under_way_loses_nothing),
