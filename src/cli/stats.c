@@ -1,7 +1,8 @@
 /*
  * `larder stats`: what a live mount says about itself over its control socket. The JSON is the
  * mount's reply as it came; the text is the same reply as three tables: what went over the wire,
- * what the caches answered and why they did not, and what the kernel asked; leases in two lines.
+ * what the caches answered and why they did not, and what the kernel asked; leases and what is
+ * written under them in three lines.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -195,6 +196,18 @@ static void print_leases(const json_t *all)
     field("handles kept", line);
 }
 
+static void print_delayed(const json_t *delayed)
+{
+    char line[256], n[3][REPORT_NUMBER];
+    if (number(delayed, "writes") == 0)
+        return;
+    snprintf(line, sizeof(line), "%s, in %s requests; %s bytes wait",
+             report_count(n[0], number(delayed, "writes")),
+             report_count(n[1], number(delayed, "requests")),
+             report_count(n[2], number(delayed, "waiting")));
+    field("delayed writes", line);
+}
+
 static void print_upcalls(const json_t *all)
 {
     const json_t *mount = json_object_get(all, "mount");
@@ -282,6 +295,7 @@ int cmd_stats(int argc, char **argv)
         print_caches(all);
         putchar('\n');
         print_leases(all);
+        print_delayed(json_object_get(all, "delayed"));
         print_upcalls(all);
         print_inotify(all);
         print_faults(all);

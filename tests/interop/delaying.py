@@ -182,6 +182,8 @@ def main():
             seen_by_others(samba, place)
             seen_by_the_program(samba, place)
             equal("no fault", stats(place)["faults"], [])
+            said = [line for line in larder("stats", place).stdout.splitlines() if line.startswith("delayed writes")]
+            check("larder stats says how many writes became how few requests", len(said) == 1 and "requests; 0 bytes wait" in said[0], said)
             with mounted(samba, AN_HOUR) as other:
                 by_turns(samba, place, other)
                 both_at_once(samba, place, other)
