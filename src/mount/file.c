@@ -54,11 +54,12 @@ static void fill_open(const struct mount *m, struct fuse_file_info *fi, struct h
 /* An open that the kernel is about to be told of. `changes`: nodes_data_changes from before it was
  * asked for. */
 static void settle_open(struct mount *m, struct node *node, struct fuse_file_info *fi,
-                        struct handle *handle, const struct file_attr *attr, uint64_t changes)
+                        struct handle *handle, const struct share_entry *entry, uint64_t changes)
 {
+    const struct file_attr *attr = &entry->attr;
     if (fi->flags & O_TRUNC)
         data_changed(m, node, handle);
-    bool same = nodes_pages_keep(&m->nodes, node, attr);
+    bool same = nodes_pages_keep(&m->nodes, node, attr, entry->kept);
     if (!same)
         handles_changed(&m->handles, node->id, handle);
     if (nodes_data_changes(&m->nodes, node) != changes)
@@ -106,7 +107,7 @@ void op_open(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
     if (rc == 0)
         rc = handle_new(&m->handles, ino, file, &handle);
     if (rc == 0)
-        settle_open(m, node, fi, handle, &entry.attr, changes);
+        settle_open(m, node, fi, handle, &entry, changes);
     if (there && rc < 0)
         reply_error(req, rc);
     if (rc == 0 && (!there || fuse_reply_open(req, fi) < 0))
@@ -148,7 +149,7 @@ static int enter_created(struct mount *m, const struct about *what, struct share
     }
     if (fi->flags & O_TRUNC)
         data_changed(m, node, *ret_handle);
-    nodes_pages_keep(&m->nodes, node, &entry->attr);
+    nodes_pages_keep(&m->nodes, node, &entry->attr, false);
     handles_changed(&m->handles, ret_out->ino, NULL);
     fill_open(m, fi, *ret_handle);
     return 0;

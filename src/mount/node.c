@@ -188,21 +188,15 @@ bool nodes_told_otherwise(struct nodes *n, const struct node *node, const struct
     return otherwise;
 }
 
-/* By their ids where the server has them: Samba tells other times of creation in listings. */
-static bool is_same_file(const struct node_pages *p, const struct file_attr *attr)
-{
-    return p->id && attr->id ? p->id == attr->id : p->created == attr->created;
-}
-
-bool nodes_pages_keep(struct nodes *n, struct node *node, const struct file_attr *attr)
+bool nodes_pages_keep(struct nodes *n, struct node *node, const struct file_attr *attr,
+                      bool promised)
 {
     pthread_mutex_lock(&n->lock);
     struct node_pages *p = &node->pages;
-    bool same = p->known && is_same_file(p, attr) && p->written == attr->written &&
-                p->changed == attr->changed && p->size == attr->size;
+    bool same = p->known && (promised || p->created == attr->created) &&
+                p->written == attr->written && p->changed == attr->changed && p->size == attr->size;
     if (!same)
         *p = (struct node_pages){.known = true,
-                                 .id = attr->id,
                                  .created = attr->created,
                                  .written = attr->written,
                                  .changed = attr->changed,

@@ -24,8 +24,8 @@
 
 /* The state of a file that the kernel's pages of it belong to. */
 struct node_pages {
-    bool known;                             /* the file was opened before, in this state: */
-    uint64_t id, created, written, changed; /* FILETIMEs; 0: no id is known */
+    bool known;                         /* the file was opened before, in this state: */
+    uint64_t created, written, changed; /* FILETIMEs */
     uint64_t size;
     bool to_the_end; /* its last byte has been read since */
 };
@@ -113,8 +113,11 @@ bool nodes_pages_whole(struct nodes *n, const struct node *node);
 /* An open found the file in this state. Returns whether the kernel's pages are of the same state,
  * and remembers it. Size and time of writing alone do not tell: a file that is unpacked over
  * another may have both from it, and its id too. (Samba has no time of change of its own: it tells
- * the time of writing twice.) */
-bool nodes_pages_keep(struct nodes *n, struct node *node, const struct file_attr *attr);
+ * the time of writing twice.) `promised`: the open is an older one that was kept, under the
+ * server's promise that nobody changes the file; what is told of its time of creation may be a
+ * listing's then, where Samba has another one. */
+bool nodes_pages_keep(struct nodes *n, struct node *node, const struct file_attr *attr,
+                      bool promised);
 /* The kernel got the bytes up to `end`. */
 void nodes_pages_read(struct nodes *n, struct node *node, uint64_t end);
 

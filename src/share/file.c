@@ -204,8 +204,10 @@ static bool reopen(struct share *s, struct share_node *n, unsigned how, struct s
         f->open = open;
         f->promise = p;
         *ret = f;
-        if (ret_entry)
+        if (ret_entry) {
             share_entry_of(n, &plan.attr, plan.valid_until, ret_entry);
+            ret_entry->kept = true;
+        }
     } else if (open) {
         promise_close(s, p, open);
     }
