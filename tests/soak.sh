@@ -9,6 +9,7 @@
 #   work      people's work on a mount at full size, over each kind of connection and on the newer
 #             Samba; under ASan and UBSan at full size once, and over each kind in small
 #   inotify   20,000 remote changes (SOAK_INOTIFY) while six users are busy, on both Sambas
+#   coherence SOAK_CHANGES (50,000) changes, each answer held against what is promised
 set -u
 build=${1:?usage: soak.sh BUILD}
 here=$(cd "$(dirname "$0")/.." && pwd)
@@ -44,5 +45,12 @@ work "$build/src/cli/larder" --full --as plain,signed --newer "$build/newer-samb
 work "$sanitized/src/cli/larder" --full
 work "$sanitized/src/cli/larder" --as $every
 work "$sanitized/src/cli/larder" --as plain,signed --newer "$build/newer-samba"
+# Each of these leaves with 77 where there is no newer Samba to be had.
+coherence() {
+    local what=$1
+    shift
+    "$here/tests/coherence/$what.py" "$build/src/cli/larder" "$@" --newer "$build/newer-samba" || [ $? = 77 ] || failed=$((failed + 1))
+}
+coherence coherence "$build/tests/coherence/coherence_reader" --modes leases,both,watch,neither --changes "${SOAK_CHANGES:-50000}"
 echo "soak: $failed failed"
 [ "$failed" = 0 ]

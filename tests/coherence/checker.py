@@ -10,13 +10,18 @@ was not bound to know yet:
   opens        without leases an open asks the server: what is read is what that file is then, by whatever name it was found
 
 What announces a change: a notice of its path or of a directory above it; for a name that comes or goes the break of a
-lease on the directory, for what a file is a break of a lease on that file; and a notice that notices were lost, all.
+lease on the directory, for what a file is a break of a lease on that file (if it takes READ, which is what belief rests
+on); and a notice that notices were lost, all.
 Of several announcements within QUIET the last one counts (a change of several steps is told of in several), and it
 counts from the change's end at the earliest.
 
 On a busy machine a thread that wants to run may have to wait. The readers measure for how long (lines H), and what was
 late in the second before or after is given to the client twice, since two of its threads have to run one after the
 other from the socket to the belief. When the answer itself was late does not matter: what counts is when it was asked.
+
+Samba tells of a file that somebody has open, as kept handles are, the time of writing that it had when it was opened,
+whatever is done on the server's own disk meanwhile: where that is changed under leases, a time may be one that the file
+had before (`old_times`). Size and content may not.
 
 A listing is as many answers as names could be in it: no server lists a directory in one moment.
 """
@@ -68,7 +73,7 @@ class Announcements:
                 at = e["monotonic_ns"]
                 if e["name"] == "SmbGrantLease":
                     key_path[e["key"]] = e["path"]
-                elif e["name"] == "SmbBreakLease" and e["key"] in key_path:
+                elif e["name"] == "SmbBreakLease" and e["key"] in key_path and "R" not in e["state"]:
                     self.breaks[key_path[e["key"]]].append(at)
                 elif e["name"] == "SmbChangeNotice":
                     (self.lost if e["path"] is None else self.notices[e["path"]]).append(at)
@@ -85,9 +90,9 @@ class Announcements:
 
 
 class Judge:
-    def __init__(self, world, announcements, late, limit, own=False, opens_ask=False, grace=GRACE):
+    def __init__(self, world, announcements, late, limit, own=False, opens_ask=False, old_times=False):
         self.world, self.announcements, self.late = world, announcements, late
-        self.limit, self.own, self.grace = limit, own, grace
+        self.limit, self.own, self.old_times = limit, own, old_times
         self.announced = self.unannounced = 0
         paths = set(world.history) | set(world.initial)
         at_once = {path: self._timeline(path, self._end) for path in paths} if opens_ask else None
@@ -123,7 +128,7 @@ class Judge:
             at = max(told, change.end)
         else:
             self.unannounced += 1
-        return at + self.grace + self._slack(at)
+        return at + GRACE + self._slack(at)
 
     def _end(self, change, path, names):
         return self._deadline(change, path, names) if change.names() else change.end
@@ -162,27 +167,39 @@ class Judge:
     def _any(self, path, answer, fits):
         return any(fits(s) for s in self._states(self.timelines, path, answer))
 
+    def _times_until(self, path, answer):
+        return {s.mtime for s, begin, _ in self.timelines[path] if isinstance(s, File) and begin <= answer.answered}
+
     def _is(self, answer, path, kind, size=None, mtime=None):
         """`kind`: d, f, or - for nothing."""
         def fits(state):
             if isinstance(state, tuple) and not isinstance(state, File):
                 return kind == "f" or (kind == "-" and None in state)
-            if kind == "f":
-                return isinstance(state, File) and (size is None or (state.size, state.mtime) == (size, mtime))
+            if kind == "f" and isinstance(state, File):
+                return size is None or (state.size, state.mtime) == (size, mtime) or \
+                    (self.old_times and state.size == size and mtime in self._times_until(path, answer))
             return state == (DIRECTORY if kind == "d" else None)
         return self._any(path, answer, fits)
 
-    def _holds(self, answer, length, version):
-        """The bytes are of one state; the length may be of another one that is allowed as well."""
-        def version_fits(state):
-            both = state if isinstance(state, tuple) and not isinstance(state, File) else (state,)
-            return any(isinstance(s, File) and (length == 0 or s.version == version) for s in both)
+    def _ways(self, answer):
+        """The path, and where the files went that it may still lead to: an old name shows what a file is now elsewhere."""
+        ways, files = [answer.path], set(self._states(self.timelines, answer.path, answer))
+        for way in ways:
+            for change, before, after in self.world.history.get(way, ()):
+                if change.op == "rename" and isinstance(before, File) and before != after and \
+                        (way != answer.path or before in files):
+                    ways += [to for to, what in change.effects.items() if what == before and to not in ways]
+        return ways
 
-        def length_fits(state):
-            both = state if isinstance(state, tuple) and not isinstance(state, File) else (state,)
-            return (len(both) == 2 and length == 0) or any(isinstance(s, File) and s.size == length for s in both)
-        states = list(self._states(self.at_once, answer.path, answer))
-        return any(map(version_fits, states)) and any(map(length_fits, states))
+    def _holds(self, answer, length, version):
+        """The bytes are of one version, and as many as that had."""
+        def fits(state):
+            in_flux = isinstance(state, tuple) and not isinstance(state, File)
+            if length == 0 and in_flux:
+                return True
+            return any(isinstance(s, File) and s.size == length and (length == 0 or s.version == version)
+                       for s in (state if in_flux else (state,)))
+        return any(fits(s) for path in self._ways(answer) for s in self._states(self.at_once, path, answer))
 
     def _stat(self, a):
         if a.error:

@@ -1,7 +1,9 @@
 """One run: a mount and the library look at a share while somebody changes it; what they said is judged afterwards."""
 import collections
+import contextlib
 import mmap
 import os
+import random
 import shutil
 import struct
 import subprocess
@@ -13,7 +15,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path.insert(0, os.path.join(HERE, "..", "interop"))
 import bed  # noqa: E402
 from bed import PASSWORD, check, equal, mounted, stats, user_name, wait_until  # noqa: E402
-from checker import GRACE, MS, QUIET, S, Announcements, Judge, read_answers  # noqa: E402
+from checker import MS, QUIET, S, Announcements, Judge, read_answers  # noqa: E402
 from world import DIRS, World, directory  # noqa: E402
 from writers import ByPath, OnDisk, Smbclient  # noqa: E402
 
@@ -48,8 +50,8 @@ class Readers:
 
 
 class Hot:
-    """Where the readers look: at what changes next, what has just changed, and what has changed so long ago that it has to
-    be known by now."""
+    """Where the readers look: at what changes next, at what has just changed or a while ago, so that it has to be known if it
+    was announced, and at what has changed so long ago that it has to be known in any case."""
 
     def __init__(self, path, limit):
         with open(path, "wb") as f:
@@ -57,15 +59,18 @@ class Hot:
         self.file = open(path, "r+b")
         self.map = mmap.mmap(self.file.fileno(), 4 * HOT)
         self.limit = limit
+        self.random = random.Random(1)
         self.changed = collections.deque()  # (when, directory), the newest last
 
     def tell(self, coming):
         now = time.monotonic()
         while self.changed and self.changed[0][0] < now - self.limit - 1:
             self.changed.popleft()
-        recent = [d for _, d in self.changed][-4:]
-        old = [d for at, d in self.changed if at < now - self.limit][-8:]
-        shown = (list(coming)[:HOT - len(recent) - len(old)] + recent + old)[:HOT]
+        recent = [d for _, d in self.changed][-2:]
+        known = [d for at, d in self.changed if now - 0.8 < at < now - 0.1]
+        known = self.random.sample(known, min(6, len(known)))
+        old = [d for at, d in self.changed if at < now - self.limit][-4:]
+        shown = list(coming)[:HOT - len(recent + known + old)] + recent + known + old
         self.map[:] = struct.pack(f"={HOT}I", *(shown[i % len(shown)] for i in range(HOT)))
 
     def close(self):
@@ -74,7 +79,8 @@ class Hot:
 
 
 def change_world(world, writer, hot, count, rate):
-    """Makes `count` changes, and says how many were refused (a directory that somebody has open is not renamed)."""
+    """Makes `count` changes. How many were refused (a directory that somebody has open is not renamed), and what was wrongly
+    said not to be there, or to be, which ends it."""
     coming = collections.deque(world.random.sample(range(DIRS), 8))
     free_at = collections.Counter()
     refused = made = 0
@@ -100,6 +106,8 @@ def change_world(world, writer, hot, count, rate):
             if change.flux:  # it may be half made
                 raise
             refused += 1
+        except (FileNotFoundError, FileExistsError, NotADirectoryError) as e:
+            return refused, f"{change!r}: {e}"
         else:
             world.made(change)
             made += 1
@@ -108,7 +116,7 @@ def change_world(world, writer, hot, count, rate):
         for d in (here, coming.popleft()) if moved else (here,):
             free_at[d] = now + QUIET / S
             hot.changed.append((now, d))
-    return refused
+    return refused, None
 
 
 class Result:
@@ -118,25 +126,34 @@ class Result:
         self.asked = collections.Counter()
 
 
-def judge(result, world, name, stem, events, late, mode, own):
+@contextlib.contextmanager
+def mounted_by(larder, *args):
+    """By another larder than the one under test, if one is given."""
+    honest, bed.LARDER = bed.LARDER, larder or bed.LARDER
+    try:
+        with mounted(*args) as place:
+            bed.LARDER = honest
+            yield place
+    finally:
+        bed.LARDER = honest
+
+
+def judge(result, world, name, stem, events, late, mode, writer):
     answers, _ = read_answers(stem)
     announcements = Announcements(events)
-    # the kernel keeps names and attributes for their lifetimes, whatever the server tells
-    grace = GRACE + LIFETIME * S * (name == "mount")
-    j = Judge(world, announcements, late, mode.limit * S, own, "Leases=true" not in mode.options, grace)
+    own, leased = name == "mount" and writer == "self", "Leases=true" in mode.options
+    j = Judge(world, announcements, late, mode.limit * S, own, not leased, leased and writer == "disk")
     result.answers += len(answers)
     result.announced += j.announced
     result.unannounced += j.unannounced
     result.violations += [(name, j.explain(a)) for a in answers if not j.allows(a)]
-    stricter = Judge(world, announcements, late, mode.limit * S // 5, own, False)
+    stricter = Judge(world, announcements, late, mode.limit * S // 5, own)
     result.older += sum(not stricter.allows(a) for a in answers)
     for kind, what in (("S", "stat"), ("L", "list"), ("R", "read")):
         result.asked[what] += sum(a.kind == kind for a in answers)
 
 
-def run(samba, reader, mode, writer_name, count, rate, pause_us=1500):
-    """`samba` is started; gives a Result."""
-    work = tempfile.mkdtemp(prefix="larder-coherence-")
+def run_in(work, samba, reader, mode, writer_name, count, rate, faulty, threads):
     options = f"{mode.options},actimeo={LIFETIME},CacheMaxAge={MAX_AGE}"
     world = World(f"{writer_name} {mode.name} {count}")
     for name in os.listdir(samba.share):
@@ -145,19 +162,21 @@ def run(samba, reader, mode, writer_name, count, rate, pause_us=1500):
     changeable(samba)
     hot = Hot(f"{work}/hot", mode.limit)
     result = Result()
-    with mounted(samba, options, f"events={work}/mount.events") as place, mounted(samba, "profile=off") as other:
+    with mounted_by(faulty, samba, options, f"events={work}/mount.events") as place, mounted(samba, "profile=off") as other:
         by_library = f"{samba.target},user={user_name()},{options},events={work}/library.events"
         hot.tell(range(HOT))
         if "Watches=true" in mode.options:
             check("the server tells the mount of changes",
                   wait_until(lambda: stats(place)["watch"]["state"] == "watching"), stats(place).get("watch"))
-        readers = [Readers(reader, "mount", place, f"{work}/hot", f"{work}/mount", 3, pause_us),
-                   Readers(reader, "library", by_library, f"{work}/hot", f"{work}/library", 2, pause_us)]
+        readers = [Readers(reader, "mount", place, f"{work}/hot", f"{work}/mount", threads, 500 * threads),
+                   Readers(reader, "library", by_library, f"{work}/hot", f"{work}/library", 2, 1500)]
         try:
             writer = {"mount": lambda: ByPath(other), "self": lambda: ByPath(place), "disk": lambda: OnDisk(samba),
                       "smbclient": lambda: Smbclient(samba)}[writer_name]()
             time.sleep(0.3)  # something is believed
-            result.refused = change_world(world, writer, hot, count, rate)
+            result.refused, wrong = change_world(world, writer, hot, count, rate)
+            if wrong:
+                result.violations.append(("mount" if writer_name == "self" else "writer", wrong))
             last = collections.deque([d for _, d in hot.changed], 8)
             end = time.monotonic() + mode.limit + 0.3
             while time.monotonic() < end:  # what was changed last is asked for until it has to be known
@@ -170,13 +189,25 @@ def run(samba, reader, mode, writer_name, count, rate, pause_us=1500):
         equal("the readers have written down what they were told", ended, [0, 0])
         result.stats = stats(place)
         different = world.differences(samba.share)
-        check("what was to be changed is changed on the server", not different, different)
+        check("what was to be changed is changed on the server", wrong or not different, different)
     _, late = read_answers(f"{work}/mount")
     for second, worst in read_answers(f"{work}/library")[1].items():
         late[second] = max(late[second], worst)
     result.late = max(late.values(), default=0) / MS
-    judge(result, world, "mount", f"{work}/mount", f"{work}/mount.events", late, mode, writer_name == "self")
-    judge(result, world, "library", f"{work}/library", f"{work}/library.events", late, mode, False)
+    judge(result, world, "mount", f"{work}/mount", f"{work}/mount.events", late, mode, writer_name)
+    judge(result, world, "library", f"{work}/library", f"{work}/library.events", late, mode, writer_name)
     result.changes = len(world.changes)
-    shutil.rmtree(work) if not os.environ.get("COHERENCE_KEEP") else print("kept:", work)
     return result
+
+
+def run(samba, reader, mode, writer_name, count, rate, faulty=None, threads=3):
+    """`samba` is started; `faulty`: the larder whose mount is looked at, if it is not the one under test. Gives a Result.
+    With COHERENCE_KEEP=1 what was written down stays."""
+    work = tempfile.mkdtemp(prefix="larder-coherence-")
+    try:
+        return run_in(work, samba, reader, mode, writer_name, count, rate, faulty, threads)
+    finally:
+        if os.environ.get("COHERENCE_KEEP"):
+            print("kept:", work)
+        else:
+            shutil.rmtree(work)

@@ -1,0 +1,42 @@
+#!/usr/bin/env python3
+"""The checker finds faults: each of these larders has one (planted_NAME.c), and the mount is caught with answers that
+are too old. The last one has none, and only gets the CPU late.
+
+    planted.py LARDER LATE UNPATCHED TICKETS SLOW READER [--newer ROOT]
+"""
+import argparse
+import os
+
+from runs import MODES, run
+import bed
+from bed import Samba, check, finish
+
+parser = argparse.ArgumentParser()
+for name in ("larder", "late", "unpatched", "tickets", "slow", "reader"):
+    parser.add_argument(name)
+parser.add_argument("--newer", metavar="ROOT")
+options = parser.parse_args()
+
+
+def look(samba, larder, mode, writer, is_faulty, fault, changes=150, rate=120, threads=3):
+    result = run(samba, options.reader, MODES[mode], writer, changes, rate, os.path.abspath(larder), threads)
+    by = [name for name, _ in result.violations]
+    print(f"   {fault}, {MODES[mode].name}: {len(by)} of {result.answers} answers are too old", flush=True)
+    if is_faulty:
+        check(f"{fault}, {MODES[mode].name}: found", by.count("mount") > 0, result.stats)
+    else:
+        check(f"{fault}, {MODES[mode].name}: no answer is too old", not by, result.violations[:3])
+    check("the library, which has no fault, is not suspected", "library" not in by, result.violations[:3])
+
+
+with Samba() as samba:
+    samba.start()
+    look(samba, options.unpatched, "neither", "self", True, "own changes are not patched in")
+    look(samba, options.late, "watch", "mount", True, "what the server tells is believed half a second later")
+    look(samba, options.tickets, "watch", "mount", True, "the ticket rule is off", 200, 80, 16)
+    look(samba, options.slow, "watch", "mount", False, "the CPU comes late", 200, 80, 16)
+if options.newer and bed.newer_samba(options.newer):
+    with Samba(root=options.newer) as samba:
+        samba.start()
+        look(samba, options.late, "leases", "mount", True, "a break is acknowledged before the belief goes")
+finish()
