@@ -10,6 +10,8 @@
 #             Samba; under ASan and UBSan at full size once, and over each kind in small
 #   inotify   20,000 remote changes (SOAK_INOTIFY) while six users are busy, on both Sambas
 #   coherence SOAK_CHANGES (50,000) changes, each answer held against what is promised
+#   coherence SOAK_CHANGES (50,000) changes, each answer held against what is promised; two mounts
+#             against each other for a minute; a walk through 100,000 directories
 set -u
 build=${1:?usage: soak.sh BUILD}
 here=$(cd "$(dirname "$0")/.." && pwd)
@@ -51,6 +53,8 @@ coherence() {
     shift
     "$here/tests/coherence/$what.py" "$build/src/cli/larder" "$@" --newer "$build/newer-samba" || [ $? = 77 ] || failed=$((failed + 1))
 }
+coherence storm --seconds 60 --least 500
+coherence dormant --directories 100000 --limit 1023
 coherence coherence "$build/tests/coherence/coherence_reader" --modes leases,both,watch,neither --changes "${SOAK_CHANGES:-50000}"
 echo "soak: $failed failed"
 [ "$failed" = 0 ]

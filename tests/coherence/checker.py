@@ -20,8 +20,12 @@ late in the second before or after is given to the client twice, since two of it
 other from the socket to the belief. When the answer itself was late does not matter: what counts is when it was asked.
 
 Samba tells of a file that somebody has open, as kept handles are, the time of writing that it had when it was opened,
-whatever is done on the server's own disk meanwhile: where that is changed under leases, a time may be one that the file
-had before (`old_times`). Size and content may not.
+whatever is done on the server's own disk meanwhile, and now and then what was done by others: under leases a time may be
+one that the file had before (`old_times`). Size and content may not.
+
+What is asked by path through the library, and is a directory that others remove or rename, or beneath one: the break of a
+lease on the directory above is not taken for an announcement (`by_path`), since the library walks down by what it knows
+of the tree. Through a mount the kernel looks the directory up anew.
 
 A listing is as many answers as names could be in it: no server lists a directory in one moment.
 """
@@ -30,11 +34,12 @@ import collections
 import json
 import os
 
-from world import DIRECTORY, FILES, SUBDIRS, File
+from world import DIRECTORY, FILES, OLD_TIME, SUBDIRS, File
 
 MS, S = 10**6, 10**9
 GRACE, QUIET = 50 * MS, 250 * MS
 ENOENT = 2
+DAY = 86400  # s; later than OLD_TIME by more are times of the server's clock, between two steps of a change
 ALWAYS = 1 << 62
 
 Answer = collections.namedtuple("Answer", "kind asked answered path error rest line")
@@ -60,7 +65,8 @@ def read_answers(stem):
 class Announcements:
     """What reached the client, by path: of the events file of a mount or a library."""
 
-    def __init__(self, events):
+    def __init__(self, events, by_path=False):
+        self.by_path = by_path
         self.notices, self.breaks, self.lost = collections.defaultdict(list), collections.defaultdict(list), []
         self.count = collections.Counter()
         key_path = {}
@@ -85,7 +91,8 @@ class Announcements:
             if path == named or path.startswith(named + "/"):
                 yield self.notices.get(named, ())
                 yield self.breaks.get(named, ())
-                if names:
+                beneath = path != named or os.path.basename(path) in SUBDIRS
+                if names and not (self.by_path and beneath):
                     yield self.breaks.get(os.path.dirname(named), ())
 
 
@@ -168,7 +175,8 @@ class Judge:
         return any(fits(s) for s in self._states(self.timelines, path, answer))
 
     def _times_until(self, path, answer):
-        return {s.mtime for s, begin, _ in self.timelines[path] if isinstance(s, File) and begin <= answer.answered}
+        spans = self.timelines.get(path, ())
+        return {s.mtime for s, begin, _ in spans if isinstance(s, File) and begin <= answer.answered}
 
     def _is(self, answer, path, kind, size=None, mtime=None):
         """`kind`: d, f, or - for nothing."""
@@ -177,7 +185,8 @@ class Judge:
                 return kind == "f" or (kind == "-" and None in state)
             if kind == "f" and isinstance(state, File):
                 return size is None or (state.size, state.mtime) == (size, mtime) or \
-                    (self.old_times and state.size == size and mtime in self._times_until(path, answer))
+                    (self.old_times and state.size == size and
+                     (mtime > OLD_TIME + DAY or mtime in self._times_until(path, answer)))
             return state == (DIRECTORY if kind == "d" else None)
         return self._any(path, answer, fits)
 
