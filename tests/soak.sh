@@ -9,7 +9,6 @@
 #   work      people's work on a mount at full size, over each kind of connection and on the newer
 #             Samba; under ASan and UBSan at full size once, and over each kind in small
 #   inotify   20,000 remote changes (SOAK_INOTIFY) while six users are busy, on both Sambas
-#   coherence SOAK_CHANGES (50,000) changes, each answer held against what is promised
 #   coherence SOAK_CHANGES (50,000) changes, each answer held against what is promised; two mounts
 #             against each other for a minute; a walk through 100,000 directories
 set -u

@@ -24,8 +24,7 @@ whatever is done on the server's own disk meanwhile, and now and then what was d
 one that the file had before (`old_times`). Size and content may not.
 
 What is asked by path through the library, and is a directory that others remove or rename, or beneath one: the break of a
-lease on the directory above is not taken for an announcement (`by_path`), since the library walks down by what it knows
-of the tree. Through a mount the kernel looks the directory up anew.
+lease is not taken for an announcement (`by_path`), since the library walks down by what it knows of the tree. Through a mount the kernel looks the directory up anew.
 
 A listing is as many answers as names could be in it: no server lists a directory in one moment.
 """
@@ -90,9 +89,10 @@ class Announcements:
         for named in change.named:
             if path == named or path.startswith(named + "/"):
                 yield self.notices.get(named, ())
+                if self.by_path and (path != named or os.path.basename(path) in SUBDIRS):
+                    continue
                 yield self.breaks.get(named, ())
-                beneath = path != named or os.path.basename(path) in SUBDIRS
-                if names and not (self.by_path and beneath):
+                if names:
                     yield self.breaks.get(os.path.dirname(named), ())
 
 

@@ -23,7 +23,7 @@ def look(samba, larder, mode, writer, is_faulty, fault, changes=150, rate=120, t
     by = [name for name, _ in result.violations]
     print(f"   {fault}, {MODES[mode].name}: {len(by)} of {result.answers} answers are too old", flush=True)
     if is_faulty:
-        check(f"{fault}, {MODES[mode].name}: found", by.count("mount") > 0, result.stats)
+        check(f"{fault}, {MODES[mode].name}: found", by.count("mount") > 0, by)
     else:
         check(f"{fault}, {MODES[mode].name}: no answer is too old", not by, result.violations[:3])
     check("the library, which has no fault, is not suspected", "library" not in by, result.violations[:3])

@@ -187,7 +187,6 @@ def run_in(work, samba, reader, mode, writer_name, count, rate, faulty, threads)
             ended = [r.end() for r in readers]
             hot.close()
         equal("the readers have written down what they were told", ended, [0, 0])
-        result.stats = stats(place)
         different = world.differences(samba.share)
         check("what was to be changed is changed on the server", wrong or not different, different)
     _, late = read_answers(f"{work}/mount")
