@@ -69,18 +69,12 @@ static void play(struct bed *b, const struct server_rule *rules, size_t count)
     server_play(b->server, &b->script);
 }
 
-static struct bed start(const char *settings, const struct server_node *nodes, size_t count)
+static struct bed connect_to(const char *settings, const struct server_script *script)
 {
-    struct bed b = {
-        .script = {.dialect = SMB2_DIALECT_302,
-                   .capabilities = SMB2_GLOBAL_CAP_LEASING | SMB2_GLOBAL_CAP_DIRECTORY_LEASING,
-                   .lease = {.state = RH, .epoch = 1},
-                   .nodes = nodes,
-                   .node_count = count}};
+    struct bed b = {.script = *script, .server = server_new(script)};
     struct share_options o;
     struct error err = {0};
     char target[64];
-    b.server = server_new(&b.script);
     assert_non_null(b.server);
     snprintf(target, sizeof target, "//127.0.0.1:%u/share", server_port(b.server));
     share_options_init(&o);
@@ -90,6 +84,22 @@ static struct bed start(const char *settings, const struct server_node *nodes, s
         fail_msg("%s", err.text);
     share_options_done(&o);
     return b;
+}
+
+static struct server_script script_of(const struct server_node *nodes, size_t count)
+{
+    return (struct server_script){.dialect = SMB2_DIALECT_302,
+                                  .capabilities =
+                                      SMB2_GLOBAL_CAP_LEASING | SMB2_GLOBAL_CAP_DIRECTORY_LEASING,
+                                  .lease = {.state = RH, .epoch = 1},
+                                  .nodes = nodes,
+                                  .node_count = count};
+}
+
+static struct bed start(const char *settings, const struct server_node *nodes, size_t count)
+{
+    const struct server_script script = script_of(nodes, count);
+    return connect_to(settings, &script);
 }
 
 static struct bed start_small(const char *settings)
@@ -389,6 +399,32 @@ static void a_dormant_handle_is_closed_instead_of_an_acknowledgement(void **stat
     assert_int_equal(server_opens(b.server), 1);
     share_node_unref(b.share, n);
     share_node_unref(b.share, dir);
+    stop(&b);
+}
+
+/* A server that may not tell when a file is removed: it is kept only while nobody else has it. */
+static void without_leases_of_directories_a_handle_is_kept_only_for_oneself(void **state)
+{
+    enum { RWH = RH | CLIENT_LEASE_WRITE };
+    struct server_script script = script_of(small, COUNT(small));
+    script.capabilities = SMB2_GLOBAL_CAP_LEASING;
+    script.lease.state = RWH;
+    struct bed b = connect_to("profile=larder", &script);
+    struct share_node *n = node_of(&b, "dir/file");
+    struct wire_lease last;
+    read_file(&b, n, "text");
+    assert_true(server_last_lease(b.server, &last));
+    assert_int_equal(last.state, RWH);
+    assert_int_equal(server_opens(b.server), 1);
+    send_break(
+        &b, (struct server_break){.lease = last_lease(&b), .epoch = 2, .state = RH, .ack = true});
+    opens_become(&b, 0);
+    assert_int_equal(asked(&b, SMB2_OPLOCK_BREAK), 0);
+    b.script.lease.state = RH; /* somebody else has it open, too */
+    play(&b, NULL, 0);
+    read_file(&b, n, "text");
+    opens_become(&b, 0);
+    share_node_unref(b.share, n);
     stop(&b);
 }
 
@@ -694,6 +730,7 @@ int main(void)
         cmocka_unit_test(a_server_out_of_handles_in_the_middle_of_a_walk_changes_nothing),
         cmocka_unit_test(a_server_that_stays_out_of_handles_is_an_error),
         cmocka_unit_test(a_dormant_handle_is_closed_instead_of_an_acknowledgement),
+        cmocka_unit_test(without_leases_of_directories_a_handle_is_kept_only_for_oneself),
         cmocka_unit_test(a_handle_in_use_stays_and_the_break_is_acknowledged),
         cmocka_unit_test(what_another_client_changed_is_seen_at_once),
         cmocka_unit_test(a_break_before_the_reply_promises_nothing),
