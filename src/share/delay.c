@@ -163,7 +163,8 @@ static void keep_text(struct share *s, const char *text)
         all->texts_left_out++;
 }
 
-/* With the lock. Each open that wrote is to hear of it. */
+/* With the lock. Each open that may write is to hear of it: the kernel writes the pages of a
+ * mapping by any of them. */
 static void failed(struct share *s, struct delayed *d, const struct piece *p,
                    const struct error *why)
 {
@@ -172,7 +173,7 @@ static void failed(struct share *s, struct delayed *d, const struct piece *p,
     list_for_each(at, &p->by->opened->files)
     {
         struct share_file *f = container_of(at, struct share_file, link);
-        if (!f->delays || !f->wrote || f->late)
+        if (!f->delays || f->late)
             continue;
         f->late = why->code;
         news = true;

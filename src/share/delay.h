@@ -8,8 +8,8 @@
  * before: a read of the file, its attributes or a change of them asked of the server, a listing of
  * its directory, fsync, the close of an open that wrote it, another open, a lock, a copy, a change
  * of its name, and the acknowledgement of the break that takes the lease. What cannot be written is
- * the next result of the file: of write, fsync or flush (close(2)), once to each open that wrote;
- * and share_lost_data names it.
+ * the next result of the file: of write, fsync or flush (close(2)), once to each open that may
+ * write (whoever wrote: the kernel writes a mapping by any of them); and share_lost_data names it.
  *
  * Only opens with SHARE_DELAY delay. Nothing is delayed while `late` waits to be reported.
  */
