@@ -21,6 +21,9 @@
 #include "mount/place.h"
 
 #define PATIENCE_S 15
+/* The mount's own process that tells inotify of changes may be at work there for a moment. */
+#define MOMENTS   5
+#define MOMENT_MS 40
 
 extern char **environ;
 
@@ -75,7 +78,12 @@ static int umount_one(const char *path, bool lazy)
     pid_t pid;
     int pidfd = control_pid(path, &pid, NULL) == 0 ? pidfd_open(pid, 0) : -1;
     int code = EXIT_DONE;
-    if (unmount(at.path, lazy, &err) < 0)
+    int rc = unmount(at.path, lazy, &err);
+    for (int tries = 0; rc == -EBUSY && tries < MOMENTS; tries++) {
+        poll(NULL, 0, MOMENT_MS);
+        rc = unmount(at.path, lazy, &err);
+    }
+    if (rc < 0)
         code = cli_fail("umount", "%s", err.text);
     else if (!lazy && !wait_until_gone(pidfd))
         code = cli_fail("umount", "%s is unmounted, but process %d still runs", path, (int)pid);
