@@ -99,17 +99,25 @@ static void tell_renamed(struct share_watch *w, const char *from, const char *to
     deliver(w, &n);
 }
 
+/* Names that are of no concern to anybody: those of removed files of ours, and the one under which
+ * Samba (from 4.22 on) makes a directory before it gives it its own. */
+static bool is_passing(const char *name)
+{
+    static const char samba[] = ".::TMPNAME:";
+    return share_is_hidden(name, strlen(name)) || strncmp(name, samba, sizeof(samba) - 1) == 0;
+}
+
 static void came_or_went(struct share_watch *w, const char *name, bool came)
 {
-    if (!share_is_hidden(name, strlen(name)) && !own_echo(w, name, came))
+    if (!is_passing(name) && !own_echo(w, name, came))
         watch_dir_tell(w, came ? SHARE_ADDED : SHARE_REMOVED, name);
 }
 
-/* Only both halves of another's are a renaming to who sees no hidden names. */
+/* Only both halves of another's are a renaming to who sees no passing names. */
 static void renamed(struct share_watch *w, const char *from, const char *to)
 {
-    bool went = !share_is_hidden(from, strlen(from)) && !own_echo(w, from, false);
-    bool came = !share_is_hidden(to, strlen(to)) && !own_echo(w, to, true);
+    bool went = !is_passing(from) && !own_echo(w, from, false);
+    bool came = !is_passing(to) && !own_echo(w, to, true);
     if (went && came)
         tell_renamed(w, from, to);
     else if (went)
@@ -150,7 +158,7 @@ static void hear(void *user, enum client_action action, const char *name)
     pthread_mutex_lock(&w->share->lock);
     if (action == CLIENT_RENAMED_TO && h->from)
         renamed(w, h->from, name);
-    else if (action == CLIENT_MODIFIED && !share_is_hidden(name, strlen(name)))
+    else if (action == CLIENT_MODIFIED && !is_passing(name))
         watch_dir_tell(w, SHARE_MODIFIED, name);
     else if (action != CLIENT_MODIFIED)
         came_or_went(w, name, action != CLIENT_REMOVED);
