@@ -360,6 +360,9 @@ int mount_start(struct share *share, const struct mount_options *options, struct
         error_set(&failed, -errno, 0, "mount point %s: %s", options->mountpoint, strerror(errno));
     if (!failed.code && share_get_options(share)->settings.inotify) {
         rc = raiser_new(m, &m->raiser); /* before the session, see there */
+        m->watchers = rc == 0 ? watchers_new(m, m->raiser) : NULL;
+        if (rc == 0 && !m->watchers)
+            rc = -ENOMEM;
         if (rc < 0)
             error_set(&failed, rc, 0, "process for inotify: %s", strerror(-rc));
     }
@@ -370,7 +373,7 @@ int mount_start(struct share *share, const struct mount_options *options, struct
     if (rc == 0 && m->raiser)
         rc = raiser_start(m->raiser);
     if (rc == 0 && m->raiser)
-        rc = watchers_start(m, m->raiser, &m->watchers);
+        rc = watchers_start(m->watchers);
     if (rc < 0) {
         error_set(&failed, rc, 0, "thread: %s", strerror(-rc));
         goto fail;
@@ -450,7 +453,7 @@ struct mount *mount_free(struct mount *m)
     m->watchdog = watchdog_free(m->watchdog);
     /* Their threads write to the kernel by a descriptor that unmounting closes. */
     lock_waits_done(&m->lock_waits);
-    m->watchers = watchers_free(m->watchers);
+    watchers_stop(m->watchers);
     raiser_stop(m->raiser, abort_connection, m);
     share_listen(m->share, NULL);
     revoke_done(&m->revoke, abort_connection, m);
@@ -459,6 +462,7 @@ struct mount *mount_free(struct mount *m)
     m->control = control_free(m->control);
     if (m->session)
         fuse_session_destroy(m->session);
+    m->watchers = watchers_free(m->watchers);
     m->raiser = raiser_free(m->raiser);
     selfops_done(&m->selfops);
     calls_done(&m->calls);

@@ -36,6 +36,7 @@ struct watchers {
     struct raiser *raiser;
     struct procs *procs;
     pthread_t thread;
+    bool started;              /* the starting thread's */
     struct list dirs;          /* struct watched; the thread's */
     uint64_t calls, used_at;   /* the kernel's at the last round, the last ones; the thread's */
     atomic_uint watched, told; /* for people */
@@ -225,19 +226,11 @@ static void *run(void *user)
 
 /* ---- beginning and end ---- */
 
-static void free_parts(struct watchers *w)
-{
-    procs_free(w->procs);
-    pthread_cond_destroy(&w->ended);
-    pthread_mutex_destroy(&w->lock);
-    free(w);
-}
-
-int watchers_start(struct mount *m, struct raiser *raiser, struct watchers **ret)
+struct watchers *watchers_new(struct mount *m, struct raiser *raiser)
 {
     struct watchers *w = calloc(1, sizeof(*w));
     if (!w)
-        return -ENOMEM;
+        return NULL;
     w->mount = m;
     w->raiser = raiser;
     w->procs = procs_new();
@@ -248,31 +241,42 @@ int watchers_start(struct mount *m, struct raiser *raiser, struct watchers **ret
     pthread_condattr_setclock(&monotonic, CLOCK_MONOTONIC);
     pthread_cond_init(&w->ended, &monotonic);
     pthread_condattr_destroy(&monotonic);
+    return w->procs ? w : watchers_free(w);
+}
 
+int watchers_start(struct watchers *w)
+{
     sigset_t all, before;
     sigfillset(&all);
     pthread_sigmask(SIG_SETMASK, &all, &before);
-    int rc = w->procs ? -pthread_create(&w->thread, NULL, run, w) : -ENOMEM;
+    int rc = -pthread_create(&w->thread, NULL, run, w);
     pthread_sigmask(SIG_SETMASK, &before, NULL);
-    if (rc < 0)
-        free_parts(w);
-    else
-        *ret = w;
+    w->started = rc == 0;
     return rc;
+}
+
+void watchers_stop(struct watchers *w)
+{
+    if (!w)
+        return;
+    pthread_mutex_lock(&w->lock);
+    w->end = true;
+    pthread_cond_broadcast(&w->ended);
+    pthread_mutex_unlock(&w->lock);
+    if (w->started)
+        pthread_join(w->thread, NULL);
+    while (!list_empty(&w->dirs))
+        drop(container_of(w->dirs.next, struct watched, link));
 }
 
 struct watchers *watchers_free(struct watchers *w)
 {
     if (!w)
         return NULL;
-    pthread_mutex_lock(&w->lock);
-    w->end = true;
-    pthread_cond_broadcast(&w->ended);
-    pthread_mutex_unlock(&w->lock);
-    pthread_join(w->thread, NULL);
-    while (!list_empty(&w->dirs))
-        drop(container_of(w->dirs.next, struct watched, link));
-    free_parts(w);
+    procs_free(w->procs);
+    pthread_cond_destroy(&w->ended);
+    pthread_mutex_destroy(&w->lock);
+    free(w);
     return NULL;
 }
 

@@ -26,9 +26,13 @@ struct raiser;
 struct mount;
 struct watchers;
 
-/* `raiser` hears what the server tells; it outlives this. A negative errno. */
-int watchers_start(struct mount *m, struct raiser *raiser, struct watchers **ret);
-/* Returns NULL; NULL is allowed. */
+/* `raiser` hears what the server tells, until watchers_stop. NULL: out of memory. */
+struct watchers *watchers_new(struct mount *m, struct raiser *raiser);
+/* The thread, once the mount stands. A negative errno. */
+int watchers_start(struct watchers *w);
+/* Ends it, and all that is told. NULL is allowed, here and below. */
+void watchers_stop(struct watchers *w);
+/* Once nobody calls watchers_json any more. Returns NULL. */
 struct watchers *watchers_free(struct watchers *w);
 /* {"watched": directories that somebody watches, "told": of them those that the server tells of} */
 json_t *watchers_json(struct watchers *w);
