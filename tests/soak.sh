@@ -54,6 +54,7 @@ coherence() {
 }
 coherence storm --seconds 60 --least 500
 coherence dormant --directories 100000 --limit 1023
+"$here/tests/interop/warm.py" "$build/src/cli/larder" --newer "$build/newer-samba" --seconds 60 --age 10 || failed=$((failed + 1))
 coherence coherence "$build/tests/coherence/coherence_reader" --modes leases,both,watch,neither --changes "${SOAK_CHANGES:-50000}"
 echo "soak: $failed failed"
 [ "$failed" = 0 ]

@@ -1,0 +1,92 @@
+#!/usr/bin/env python3
+"""What nobody changes costs next to nothing: find, ls -lR, git status and a Python start, again and again.
+
+    warm.py LARDER [--newer ROOT] [--seconds N] [--age N]
+
+Under leases, and under the watch for what opens no file (an open without a lease asks the server): one round trip a
+directory in use and maximum age. A file whose attributes have run out may be opened anew, and its beginning read with it.
+"""
+import argparse
+import os
+import subprocess
+import sys
+import time
+
+from bed import Samba, check, finish, mounted, newer_samba, stats, user_name, wait_until
+
+parser = argparse.ArgumentParser()
+parser.add_argument("larder")
+parser.add_argument("--newer", metavar="ROOT")
+parser.add_argument("--seconds", type=float, default=6)
+parser.add_argument("--age", type=int, default=4)
+options = parser.parse_args()
+MAY_BE_SENT = {"CREATE", "CLOSE", "QUERY_DIRECTORY", "QUERY_INFO", "ECHO", "CHANGE_NOTIFY", "READ"}
+
+
+def fill(samba):
+    share = samba.share
+    for i in range(6):
+        os.makedirs(f"{share}/tree/d{i}")
+        for j in range(5):
+            with open(f"{share}/tree/d{i}/f{j}", "w") as f:
+                f.write("x" * 100)
+    os.makedirs(f"{share}/python/package")
+    for name in ("one", "two", "package/__init__", "package/a", "package/b"):
+        with open(f"{share}/python/{name}.py", "w") as f:
+            f.write("x = 1\n")
+    git = ["git", "-c", "user.name=a", "-c", "user.email=a@example.org", "-c", "init.defaultBranch=main", "-C", f"{share}/repository"]
+    os.mkdir(f"{share}/repository")
+    for i in range(5):
+        with open(f"{share}/repository/f{i}", "w") as f:
+            f.write(f"{i}\n")
+    for args in (["init", "-q"], ["add", "."], ["commit", "-qm", "one"]):
+        subprocess.run(git + args, check=True, stdout=subprocess.DEVNULL)
+    if os.getuid() == 0:
+        subprocess.run(["chown", "-R", user_name(), share], check=True)
+    old = time.time() - 100
+    for where, names, _ in os.walk(share, topdown=False):
+        os.utime(where, (old, old))
+    return sum(1 for _ in os.walk(share))
+
+
+def commands(place, opens):
+    some = [["find", place], ["ls", "-lR", place]]
+    return some + opens * [["git", "-c", "safe.directory=*", "-C", f"{place}/repository", "status"],
+                           [sys.executable, "-S", "-c", "import one, two, package.a, package.b"]]
+
+
+def look(samba, directories, what, mount_options, opens):
+    with mounted(samba, mount_options, f"actimeo={min(2, options.age)},CacheMaxAge={options.age}") as place:
+        env = {**os.environ, "PYTHONPATH": f"{place}/python", "PYTHONDONTWRITEBYTECODE": "1", "GIT_OPTIONAL_LOCKS": "0"}
+
+        def once():
+            for command in commands(place, opens):
+                subprocess.run(command, env=env, stdout=subprocess.DEVNULL, check=True)
+        if "Watches=true" in mount_options:
+            wait_until(lambda: stats(place)["watch"]["state"] == "watching")
+        once()
+        once()
+        before, began, rounds = stats(place), time.monotonic(), 0
+        while time.monotonic() < began + options.seconds or rounds < 3:
+            once()
+            rounds += 1
+        after, took = stats(place), time.monotonic() - began
+    sent = {c: n - before["requests"].get(c, 0) for c, n in after["requests"].items() if n != before["requests"].get(c, 0)}
+    trips, bound = after["round_trips"] - before["round_trips"], directories * (took / options.age + 1)
+    print(f"   {what}: {rounds} rounds in {took:.1f} s, {directories} directories: {trips} round trips, {sent}", flush=True)
+    check(f"{what}: nothing is asked but what verifies", set(sent) <= MAY_BE_SENT, sent)
+    check(f"{what}: next to nothing is read", sent.get("READ", 0) <= took / options.age + 1, sent)
+    check(f"{what}: at most one round trip a directory and maximum age", trips <= bound, f"{trips}, not {bound:.0f}")
+
+
+with Samba() as samba:
+    count = fill(samba)
+    samba.start()
+    look(samba, count, "leases of files and the watch", "Leases=true,Watches=true", True)
+    look(samba, count, "the watch", "Leases=false,Watches=true", False)
+if options.newer and newer_samba(options.newer):
+    with Samba(root=options.newer) as samba:
+        count = fill(samba)
+        samba.start()
+        look(samba, count, "leases", "Leases=true,Watches=false", True)
+finish()
