@@ -288,6 +288,7 @@ def storm(samba, place, changes):
 
 def only_what_is_watched(place):
     """The price of nobody watching is nothing on the wire."""
+    wait_until(lambda: stats(place)["watch"]["state"] != "off" and stats(place)["requests"].get("CHANGE_NOTIFY"))  # the tree-wide one
     before = stats(place)["requests"]
     time.sleep(2.5)
     equal("nobody watches: nothing is asked for", {k: n for k, n in stats(place)["requests"].items() if n != before.get(k) and k != "ECHO"}, {})
