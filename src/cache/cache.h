@@ -130,6 +130,11 @@ bool cache_must_verify(struct cache *c, struct cache_file *dir, bool attributes_
 int cache_walk(struct cache *c, const char *path, size_t len, uint64_t now,
                struct cache_file **ret_dir, const char **ret_name, size_t *ret_name_len);
 
+/* The topmost directory on the way down to `dir` (borrowed), `dir` included, whose name may lead
+ * elsewhere by now: a break or a finding voided what was known of the names beside it, and nobody
+ * asked since. NULL: none. A walk by structure does not see that. */
+struct cache_file *cache_doubtful(struct cache *c, struct cache_file *dir, uint64_t now);
+
 /* ---- tickets and answers ---- */
 
 struct cache_ticket {

@@ -561,3 +561,23 @@ int cache_walk(struct cache *c, const char *path, size_t len, uint64_t now,
     *ret_name_len = (size_t)(end - path);
     return 0;
 }
+
+static bool is_doubtful(struct cache *c, const struct cache_name *n, uint64_t now)
+{
+    enum observe_miss why;
+    const struct cache_dir *d = n->dir->dir;
+    return d && order_after(d->void_before, n->existence.asked) &&
+           !listing_valid(c, n->dir, now, &why);
+}
+
+struct cache_file *cache_doubtful(struct cache *c, struct cache_file *dir, uint64_t now)
+{
+    struct cache_file *topmost = NULL;
+    while (!list_empty(&dir->names)) {
+        const struct cache_name *n = container_of(dir->names.next, struct cache_name, of_file);
+        if (is_doubtful(c, n, now))
+            topmost = dir;
+        dir = n->dir;
+    }
+    return topmost;
+}

@@ -638,7 +638,7 @@ int share_parent(struct share *s, const char *path, struct share_node **ret_dir,
         return error_set(err, -EINVAL, 0, "the top of the share is no name in a directory");
     }
     pthread_mutex_lock(&s->lock);
-    r = cache_walk(s->cache, clean, strlen(clean), clock_now(), ret_dir, &last, &len);
+    r = share_walk(s, clean, strlen(clean), ret_dir, &last, &len);
     pthread_mutex_unlock(&s->lock);
     if (r == 0) {
         memcpy(name, last, len); /* share_clean_path's components fit */

@@ -477,8 +477,7 @@ static bool reopen_by_name(struct share *s, struct opening *o, unsigned how,
 /* With the lock. -ENOENT and the like where a belief forbids the open. */
 static int plan_opening(struct share *s, struct opening *o, const char *path, struct error *err)
 {
-    int r =
-        cache_walk(s->cache, o->clean, strlen(o->clean), clock_now(), &o->dir, &o->name, &o->len);
+    int r = share_walk(s, o->clean, strlen(o->clean), &o->dir, &o->name, &o->len);
     if (r == 0 && o->len == 0)
         r = -EISDIR;
     if (r == 0) {

@@ -228,6 +228,11 @@ void own_writes(struct share *s, const struct cache_file *f);
 /* Whether the server itself said that there is no such name. */
 bool share_says_missing(const struct error *e);
 
+/* With the lock on entry and exit: cache_walk, but where what others did put a directory on the way
+ * in doubt it is looked up first. */
+int share_walk(struct share *s, const char *path, size_t len, struct cache_file **ret_dir,
+               const char **ret_name, size_t *ret_name_len);
+
 /* `path` without doubled, leading and trailing slashes; malloc'ed into *ret. */
 int share_clean_path(const char *path, char **ret, struct error *err);
 

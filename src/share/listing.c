@@ -218,14 +218,15 @@ int share_list_path(struct share *s, const char *path, struct share_listing **re
     size_t name_len;
     memcpy(clean + len, len ? "/." : ".", len ? 3 : 2);
     pthread_mutex_lock(&s->lock);
-    r = cache_walk(s->cache, clean, len + (len ? 2 : 1), clock_now(), &dir, &name, &name_len);
+    r = share_walk(s, clean, len + (len ? 2 : 1), &dir, &name, &name_len);
     pthread_mutex_unlock(&s->lock);
     free(clean);
     if (r < 0)
         return error_set(err, r, 0, "%s: %s", path,
                          r == -ENOTDIR  ? "not a directory"
                          : r == -ENOENT ? "no such file or directory"
-                                        : "out of memory");
+                         : r == -ENOMEM ? "out of memory"
+                                        : strerror(-r));
     r = list(s, dir, true, ret, err);
     share_node_unref(s, dir);
     return r;

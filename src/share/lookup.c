@@ -405,6 +405,51 @@ int share_clean_path(const char *path, char **ret, struct error *err)
     return 0;
 }
 
+#define DOUBTS_MAX 32 /* others may rename faster than we look */
+
+/* With the lock on entry and exit. */
+static int look_up_again(struct share *s, struct cache_file *dir)
+{
+    char *path = malloc(SHARE_PATH_MAX);
+    int len = path ? cache_file_path(dir, path, SHARE_PATH_MAX) : -ENOMEM;
+    if (len < 0) {
+        free(path);
+        return len == -ESTALE ? 0 : len; /* nothing leads to it: the walk finds another one */
+    }
+    path[len] = 0;
+    const char *slash = strrchr(path, '/'), *name = slash ? slash + 1 : path;
+    struct share_entry found;
+    struct question q = {.share = s,
+                         .dir = cache_file_ref(cache_file_parent(dir)),
+                         .name = name,
+                         .len = strlen(name),
+                         .shown = name,
+                         .ret = &found};
+    int r = look_up(&q);
+    if (r == 0)
+        cache_file_unref(s->cache, found.node);
+    cache_file_unref(s->cache, q.dir);
+    free(path);
+    return r;
+}
+
+int share_walk(struct share *s, const char *path, size_t len, struct cache_file **ret_dir,
+               const char **ret_name, size_t *ret_name_len)
+{
+    for (int doubts = 0;; doubts++) {
+        int r = cache_walk(s->cache, path, len, clock_now(), ret_dir, ret_name, ret_name_len);
+        struct cache_file *doubtful = NULL;
+        if (r == 0 && doubts < DOUBTS_MAX)
+            doubtful = cache_doubtful(s->cache, *ret_dir, clock_now());
+        if (!doubtful)
+            return r;
+        r = look_up_again(s, doubtful);
+        cache_file_unref(s->cache, *ret_dir);
+        if (r < 0)
+            return r;
+    }
+}
+
 static int resolve(struct share *s, const char *path, struct share_entry *ret, struct error *err)
 {
     char *clean;
@@ -413,13 +458,14 @@ static int resolve(struct share *s, const char *path, struct share_entry *ret, s
         return r;
     pthread_mutex_lock(&s->lock);
     struct question q = {.share = s, .shown = path, .ret = ret, .err = err};
-    r = cache_walk(s->cache, clean, strlen(clean), clock_now(), &q.dir, &q.name, &q.len);
+    r = share_walk(s, clean, strlen(clean), &q.dir, &q.name, &q.len);
     if (r < 0) {
         *ret = (struct share_entry){0};
         error_set(err, r, 0, "%s: %s", path,
                   r == -ENOTDIR  ? "not a directory"
                   : r == -ENOENT ? "no such file or directory"
-                                 : "out of memory");
+                  : r == -ENOMEM ? "out of memory"
+                                 : strerror(-r));
     } else {
         if (q.len && !list_empty(&s->closings))
             settle_closing(s, q.dir, q.name, q.len);

@@ -23,9 +23,6 @@ Samba tells of a file that somebody has open, as kept handles are, the time of w
 whatever is done on the server's own disk meanwhile, and now and then what was done by others: under leases a time may be
 one that the file had before (`old_times`). Size and content may not.
 
-What is asked by path through the library, and is a directory that others remove or rename, or beneath one: the break of a
-lease is not taken for an announcement (`by_path`), since the library walks down by what it knows of the tree. Through a mount the kernel looks the directory up anew.
-
 A listing is as many answers as names could be in it: no server lists a directory in one moment.
 """
 import bisect
@@ -64,8 +61,7 @@ def read_answers(stem):
 class Announcements:
     """What reached the client, by path: of the events file of a mount or a library."""
 
-    def __init__(self, events, by_path=False):
-        self.by_path = by_path
+    def __init__(self, events):
         self.notices, self.breaks, self.lost = collections.defaultdict(list), collections.defaultdict(list), []
         self.count = collections.Counter()
         key_path = {}
@@ -89,8 +85,6 @@ class Announcements:
         for named in change.named:
             if path == named or path.startswith(named + "/"):
                 yield self.notices.get(named, ())
-                if self.by_path and (path != named or os.path.basename(path) in SUBDIRS):
-                    continue
                 yield self.breaks.get(named, ())
                 if names:
                     yield self.breaks.get(os.path.dirname(named), ())

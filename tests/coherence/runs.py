@@ -140,7 +140,7 @@ def mounted_by(larder, *args):
 
 def judge(result, world, name, stem, events, late, mode, writer):
     answers, _ = read_answers(stem)
-    announcements = Announcements(events, name == "library")
+    announcements = Announcements(events)
     own, leased = name == "mount" and writer == "self", "Leases=true" in mode.options
     j = Judge(world, announcements, late, mode.limit * S, own, not leased, leased)
     result.answers += len(answers)

@@ -714,6 +714,26 @@ static void hostile_paths_are_harmless(void **state)
     end(&w);
 }
 
+static void a_directory_beside_broken_names_is_looked_up_before_it_is_walked_through(void **state)
+{
+    struct world w;
+    BEGIN(&w, "larder", NULL);
+    struct cache_file *d = subdirectory(&w, "d", 99), *e;
+    found(&w, d, "e", directory(98), &e);
+    assert_null(cache_doubtful(w.c, e, w.now));
+    cache_broken(w.c, d);
+    assert_ptr_equal(cache_doubtful(w.c, e, w.now), e);
+    cache_broken(w.c, w.root);
+    assert_ptr_equal(cache_doubtful(w.c, e, w.now), d);
+    found(&w, w.root, "d", directory(99), NULL);
+    assert_ptr_equal(cache_doubtful(w.c, e, w.now), e);
+    LISTED(&w, d, {"e", directory(98)}); /* a listing tells it as well */
+    assert_null(cache_doubtful(w.c, e, w.now));
+    drop(&w, e);
+    drop(&w, d);
+    end(&w);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -750,6 +770,7 @@ int main(void)
         cmocka_unit_test(after_an_own_rename_of_a_directory_notices_by_its_old_name_may_come),
         cmocka_unit_test(a_name_that_was_noticed_moves_the_directorys_times),
         cmocka_unit_test(lost_notices_end_everything_but_what_is_leased),
+        cmocka_unit_test(a_directory_beside_broken_names_is_looked_up_before_it_is_walked_through),
         cmocka_unit_test(hostile_paths_are_harmless),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
