@@ -92,7 +92,7 @@ static void drop_path(struct cache *c, struct cache_file *dir, const char *path,
             drop_beneath(c, n->file);
     }
     if (!slash)
-        doubt_raise(c, dir, path, head, true, true, MISS_DROPPED);
+        doubt_raise(c, dir, path, head, true, false, MISS_DROPPED);
     dir->refs--;
     file_settle(c, dir);
 }

@@ -76,6 +76,7 @@ struct doubt {
     unsigned times;    /* how often it came and went */
     bool came;         /* the last of these */
     bool listed;       /* the believed listing is wrong about it, or may be */
+    bool spelled;      /* so by the server, which told of it; else by whoever wants it forgotten */
 };
 
 /* A directory's own beliefs, made when first needed. */
@@ -448,9 +449,8 @@ bool echo_overtook(const struct cache *c, const struct cache_file *dir, const ch
                    size_t len, bool came, struct cache_ticket ticket);
 void echoes_done(struct cache *c);
 
-/* The name came or went, or whoever tells is not believed about it: a doubt is left, the rest of
- * the listing stays. `exact`: the path to `dir` is spelled so; else it may be another one that is
- * meant. */
+/* The name came or went, or is to be forgotten: a doubt is left, the rest of the listing stays.
+ * `exact`: the server spells it so, and so the path to `dir`; else another one may be meant. */
 void doubt_raise(struct cache *c, struct cache_file *dir, const char *name, size_t len, bool came,
                  bool exact, enum observe_miss why);
 

@@ -131,6 +131,15 @@ void doubts_settle(struct cache_dir *d, uint64_t order)
     }
 }
 
+/* Who has a name forgotten may have spelled it otherwise than the server, or by its short name: it
+ * is found then, but a listing has no such name, unless it had it before. */
+static bool may_be_listed(const struct doubt *q, const struct cache_listing *l, int64_t i,
+                          const struct file_attr *attr)
+{
+    const char *spelling;
+    return q->spelled || (i >= 0 && listing_at(l, (size_t)i, &spelling)->attr.id == attr->id);
+}
+
 void doubt_resolve(struct cache *c, struct cache_file *dir, const char *name, size_t len,
                    const struct file_attr *attr, bool told, struct stamp stamp)
 {
@@ -143,7 +152,9 @@ void doubt_resolve(struct cache *c, struct cache_file *dir, const char *name, si
     int64_t i = l ? listing_find(l, name, len, &folded, &one) : -1;
     if (i < 0 && folded)
         return; /* is the other one there still? */
-    if (l && (attr || i >= 0) && (l = listing_writable(c, dir))) {
+    if (l && attr && !may_be_listed(q, l, i, attr)) {
+        drop_listing(c, dir, MISS_CHANGED);
+    } else if (l && (attr || i >= 0) && (l = listing_writable(c, dir))) {
         size_t before = listing_memory(l);
         int r = attr ? listing_put(l, name, len, attr, told, stamp) : 0;
         if (!attr)
@@ -317,6 +328,7 @@ void doubt_raise(struct cache *c, struct cache_file *dir, const char *name, size
         q->order = order;
         q->times++;
         q->came = came || (q->came && !exact);
+        q->spelled |= exact;
         q->listed |= came || !d->listing ||
                      listing_find(d->listing, name, len, &folded, &one) >= 0 || folded;
     } else {
@@ -351,6 +363,8 @@ static void modified(struct cache *c, struct cache_file *dir, const char *name, 
     if (known && !q)
         return; /* any answer that is under way is about that file */
     q = doubt_of(c, dir, name, len);
+    if (q)
+        q->spelled = true;
     *(q ? &q->modified : &dir->dir->attr_void_before) = ++c->order;
 }
 

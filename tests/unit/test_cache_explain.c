@@ -206,6 +206,44 @@ static void a_file_that_is_dropped_is_asked_for_and_its_siblings_are_not(void **
     end(&w);
 }
 
+static void
+what_is_dropped_by_a_name_that_the_server_may_spell_otherwise_is_not_listed_so(void **state)
+{
+    static const char *const names[] = {"LONGNA~1", "X"}; /* of LongName.txt, x: just made there */
+    for (size_t i = 0; i < 2; i++) {
+        struct world w;
+        BEGIN(&w, "larder", NULL);
+        char path[16];
+        struct cache_file *d = subdirectory(&w, "d", 9);
+        LISTED(&w, d, {"a", file(1, 7)});
+        snprintf(path, sizeof path, "d/%s", names[i]);
+        forget(&w, path, 0, 0, 0);
+        found(&w, d, names[i], file(2, 8), NULL);
+        assert_null(cache_plan_listing(w.c, d, w.now));
+        assert_int_equal(size_of(&w, d, names[i]), 8);
+        drop(&w, d);
+        end(&w);
+    }
+}
+
+static void a_listed_name_that_is_dropped_is_listed_still_where_it_is_the_same_file(void **state)
+{
+    for (uint64_t id = 1; id <= 2; id++) {
+        struct world w;
+        BEGIN(&w, "larder", NULL);
+        struct cache_file *d = subdirectory(&w, "d", 9);
+        LISTED(&w, d, {"a", file(1, 7)});
+        forget(&w, "d/a", 0, 0, 0);
+        assert_null(cache_plan_listing(w.c, d, w.now));
+        found(&w, d, "a", file(id, 8), NULL);
+        struct cache_listing *l = cache_plan_listing(w.c, d, w.now);
+        assert_int_equal(l != NULL, id == 1);
+        cache_listing_unref(l);
+        drop(&w, d);
+        end(&w);
+    }
+}
+
 static void a_missing_name_that_is_dropped_is_asked_for(void **state)
 {
     struct world w;
@@ -292,6 +330,9 @@ int main(void)
         cmocka_unit_test(promises_are_named_and_an_old_listing_is_to_be_verified),
         cmocka_unit_test(beneath_what_nobody_knows_the_profile_decides),
         cmocka_unit_test(a_file_that_is_dropped_is_asked_for_and_its_siblings_are_not),
+        cmocka_unit_test(
+            what_is_dropped_by_a_name_that_the_server_may_spell_otherwise_is_not_listed_so),
+        cmocka_unit_test(a_listed_name_that_is_dropped_is_listed_still_where_it_is_the_same_file),
         cmocka_unit_test(a_missing_name_that_is_dropped_is_asked_for),
         cmocka_unit_test(with_a_directory_all_beneath_is_forgotten_also_under_a_lease),
         cmocka_unit_test(everything_is_everything),
