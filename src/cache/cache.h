@@ -227,10 +227,10 @@ void cache_broken(struct cache *c, struct cache_file *f);
 void cache_promises_lost(struct cache *c);
 
 /* A tree-wide watch at the root stands: the server is known to have armed it before now, and tells
- * of every change of names, attributes, sizes and times beneath, in order. It covers all three
- * caches, attributes out of listings too, but not: the root's own attributes, files with several
- * hard links (servers tell of one name), and names under which the server may know something else
- * (short names; non-ASCII ones that no listing has so). Noted anew, it goes on. */
+ * of changes beneath, in their order. It covers listings, names, and that others are missing, and
+ * the attributes of directories but the root's own; not those of files, since of written data
+ * servers tell late or never; nor names under which the server may know something else (short
+ * names; non-ASCII ones that no listing has so). Noted anew, it goes on. */
 void cache_watched(struct cache *c);
 /* It ended without a gap: beliefs fall back to what is left of their lifetimes. */
 void cache_unwatched(struct cache *c);

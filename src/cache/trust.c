@@ -50,11 +50,11 @@ static bool watch_covers(const struct cache *c, const struct cache_file *dir, ui
     return c->max_age && c->watched && order_after(asked, c->watched_from) && is_told_of(c, dir);
 }
 
-/* A file's attributes: of several names notices tell one, of which we may not know. */
+/* Of written data servers tell late, or never (Samba does not), so only a directory's attributes
+ * are covered: they change with its names. */
 static bool watch_covers_attr(const struct cache *c, const struct cache_file *f, uint64_t asked)
 {
-    if (list_empty(&f->names) || f->names.next != f->names.prev ||
-        (!f->is_dir && f->attr.links > 1))
+    if (!f->is_dir || list_empty(&f->names) || f->names.next != f->names.prev)
         return false;
     const struct cache_name *n = container_of(f->names.next, struct cache_name, of_file);
     return is_sure(n) && watch_covers(c, n->dir, asked);
@@ -178,7 +178,8 @@ static bool tells(const struct cache *c, const struct cache_file *dir,
     struct stamp s = listing_heard(l, i);
     const struct cache_name *n = name_find(c, dir, spelling, e->len);
     if (!n) {
-        enum observe_trust trust = watch_covers(c, dir, s.asked) ? TRUST_WATCH : TRUST_TIME;
+        bool covered = file_attr_is_dir(&e->attr) && watch_covers(c, dir, s.asked);
+        enum observe_trust trust = covered ? TRUST_WATCH : TRUST_TIME;
         return !is_void(c, dir, s.asked) && reckon(c, OBSERVE_INFO, s.sent, trust, 0, now).until &&
                !modified_since(c, dir, spelling, e->len, s.asked);
     }
@@ -245,7 +246,8 @@ uint64_t cache_listing_promised(const struct cache *c, const struct cache_file *
     struct stamp s = listing_stamp(l);
     if (!watch_covers(c, dir, s.asked) || !order_after(s.asked, d->attr_void_before))
         return 0;
-    uint64_t names = listing_term(c, dir, now).until, attributes = s.sent + c->max_age;
+    uint64_t names = listing_term(c, dir, now).until;
+    uint64_t attributes = s.sent + c->lifetime[OBSERVE_INFO];
     return now >= attributes ? 0 : names < attributes ? names : attributes;
 }
 

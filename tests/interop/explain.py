@@ -125,14 +125,16 @@ def watched(samba):
         check("the server tells of changes", wait_until(lambda: stats(place)["watch"]["state"] == "watching"))
         os.listdir(place), os.listdir(f"{place}/lib"), os.stat(f)
         time.sleep(1.1)  # a lifetime
-        shown = as_told("under a watch", place, f, "stat", [])
+        shown = as_told("under a watch", place, f"{place}/lib/sub", "stat", [])
         equal("on whose word", [shown["beliefs"][b]["trust"] for b in ("listed", "info")], ["watch", "watch"])
+        shown = as_told("a file's size, which it does not tell of", place, f, "stat", [("LIST", "lib")])
+        equal("is not believed any more, its name is", (shown["beliefs"]["listed"]["trust"], shown["beliefs"]["info"]["answers"]), ("watch", False))
         check("until the maximum age", 50 < shown["beliefs"]["listed"]["valid_s"] < 60, shown["beliefs"])
         by_another(samba, "rm lib/sub/gone; cd lib; put /etc/hostname new")
         check("what was told of is in doubt", wait_until(lambda: explain(f"{place}/lib/new")["beliefs"]["listed"].get("why_not") == "changed"))
         in_lib = lambda path, call: [s for s in steps(explain(path), call) if s[1] != ""]  # of its own times the root's listing is in doubt
         equal("and asked for alone", in_lib(f"{place}/lib/new", "stat"), [("STAT", "lib/new")])
-        equal("its siblings are not", in_lib(f, "stat"), [])
+        equal("others are not", in_lib(f"{place}/lib/none", "stat"), [])
         equal("a whole listing is", in_lib(f"{place}/lib", "list"), [("LIST", "lib")])
         os.listdir(f"{place}/lib")
 

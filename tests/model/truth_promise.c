@@ -368,7 +368,7 @@ uint64_t oldest_name(const struct cache_file *dir)
 
 uint64_t oldest_attr(const struct cache_file *f)
 {
-    return oldest(m.c->watched || (is_leased(f) && !cache_file_is_dir(f)));
+    return oldest(cache_file_is_dir(f) ? m.c->watched : is_leased(f));
 }
 
 /* ---- the run ---- */

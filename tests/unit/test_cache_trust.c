@@ -1,39 +1,10 @@
 /*
- * Beliefs under promises: for how long they live, what ends them, and what notices of the watch do
- * to them. The model test (tests/model/truth_promise.c) is for the combinations.
+ * Beliefs under leases: for how long they live, what ends them, and how old ones are verified. The
+ * model test (tests/model/truth_promise.c) is for the combinations.
  */
-#include "cache_own.h"
+#include "cache_promise.h"
 
 /* ---- leases ---- */
-
-static struct file_attr dir_at(uint64_t id, uint64_t written)
-{
-    struct file_attr attr = directory(id);
-    attr.written = attr.changed = written;
-    return attr;
-}
-
-/* As share/ lists: the directory's attributes and its listing, by one request; and a lease. */
-static struct cache_ticket lease_listed(struct world *w, struct cache_file *dir, uint64_t written,
-                                        const struct item *items, size_t count)
-{
-    struct cache_ticket t = sent(w);
-    struct file_attr attr = dir_at(99, written);
-    struct cache_listing *l = listing_of(w, items, count, 100, t);
-    cache_commit_attr(w->c, dir, &attr, t, w->now);
-    cache_commit_listing(w->c, dir, l, t, w->now);
-    cache_listing_unref(l);
-    assert_true(cache_promised(w->c, dir, t));
-    return t;
-}
-
-static void was_trusted(const struct world *w, enum observe_cache cache, enum observe_trust trust)
-{
-    for (enum observe_trust t = 0; t < OBSERVE_TRUSTS; t++)
-        assert_int_equal(counts(w).cache[cache].hits_by_trust[t] -
-                             w->before.cache[cache].hits_by_trust[t],
-                         t == trust);
-}
 
 static void a_leased_directory_answers_until_the_maximum_age(void **state)
 {
@@ -190,18 +161,27 @@ static void a_listing_that_says_the_same_leaves_attributes_under_their_lease(voi
     end(&w);
 }
 
-/* ---- verification ---- */
-
-/* Listed twice, so that the times are known to be old. */
-static struct cache_file *long_listed(struct world *w)
+static void a_directory_beside_broken_names_is_looked_up_before_it_is_walked_through(void **state)
 {
-    struct cache_file *d = subdirectory(w, "d", 99);
-    lease_listed(w, d, 7, ITEMS({"a", file(1, 1)}));
-    pass(w, 5 * S);
-    lease_listed(w, d, 7, ITEMS({"a", file(1, 1)}));
-    pass(w, 60 * S);
-    return d;
+    struct world w;
+    BEGIN(&w, "larder", NULL);
+    struct cache_file *d = subdirectory(&w, "d", 99), *e;
+    found(&w, d, "e", directory(98), &e);
+    assert_null(cache_doubtful(w.c, e, w.now));
+    cache_broken(w.c, d);
+    assert_ptr_equal(cache_doubtful(w.c, e, w.now), e);
+    cache_broken(w.c, w.root);
+    assert_ptr_equal(cache_doubtful(w.c, e, w.now), d);
+    found(&w, w.root, "d", directory(99), NULL);
+    assert_ptr_equal(cache_doubtful(w.c, e, w.now), e);
+    LISTED(&w, d, {"e", directory(98)}); /* a listing tells it as well */
+    assert_null(cache_doubtful(w.c, e, w.now));
+    drop(&w, e);
+    drop(&w, d);
+    end(&w);
 }
+
+/* ---- verification ---- */
 
 static bool verify(struct world *w, struct cache_file *d, struct file_attr attr)
 {
@@ -279,461 +259,6 @@ static void without_a_promise_nothing_is_verified(void **state)
     end(&w);
 }
 
-/* ---- the watch ---- */
-
-static bool notice(struct world *w, enum cache_notice action, const char *path)
-{
-    return cache_noticed(w->c, action, path, strlen(path), w->now);
-}
-
-static struct cache_file *watched(struct world *w)
-{
-    BEGIN(w, "larder", NULL);
-    cache_watched(w->c);
-    struct cache_file *d = subdirectory(w, "d", 99);
-    LISTED(w, d, {"a", file(1, 1)}, {"b", file(2, 2)});
-    return d;
-}
-
-static void a_watch_covers_listing_negatives_and_attributes(void **state)
-{
-    struct world w;
-    struct cache_file *d = watched(&w);
-    pass(&w, 59 * S);
-    assert_int_equal(size_of(&w, d, "a"), 1);
-    was_trusted(&w, OBSERVE_DIR, TRUST_WATCH);
-    assert_int_equal(size_of(&w, d, "x"), MISSING);
-    /* not: short names, hard links, the root itself */
-    assert_int_equal(missing(&w, d, "f~1"), w.now + 5 * S);
-    assert_int_equal(found(&w, d, "h", linked(file(3, 3), 2), NULL), w.now + 10 * S);
-    assert_int_equal(attr_of(&w, w.root, directory(50)), w.now + 10 * S);
-    drop(&w, d);
-    end(&w);
-}
-
-static void a_name_that_came_or_went_is_asked_for_and_the_others_are_not(void **state)
-{
-    struct world w;
-    struct cache_file *d = watched(&w);
-    pass(&w, 20 * S);
-    notice(&w, CACHE_ADDED, "d/new");
-    notice(&w, CACHE_REMOVED, "d/b");
-    assert_int_equal(look_up(&w, d, "new"), CACHE_STAT);
-    missed(&w, OBSERVE_DIR, MISS_CHANGED);
-    assert_int_equal(look_up(&w, d, "b"), CACHE_STAT);
-    assert_int_equal(look_up(&w, d, "B"), CACHE_STAT);
-    assert_int_equal(size_of(&w, d, "a"), 1);
-    assert_int_equal(size_of(&w, d, "x"), MISSING);
-    assert_null(cache_plan_listing(w.c, d, w.now));
-    /* the answers are worked in, and the listing is whole again */
-    found(&w, d, "new", file(3, 3), NULL);
-    missing(&w, d, "b");
-    assert_int_equal(listed_size(&w, d, "new"), 3);
-    assert_int_equal(listed_size(&w, d, "b"), MISSING);
-    assert_int_equal(size_of(&w, d, "b"), MISSING);
-    was_hit(&w, OBSERVE_DIR);
-    drop(&w, d);
-    end(&w);
-}
-
-static void a_name_that_came_and_went_costs_nothing(void **state)
-{
-    struct world w;
-    struct cache_file *d = watched(&w);
-    notice(&w, CACHE_ADDED, "d/temp");
-    notice(&w, CACHE_REMOVED, "d/temp");
-    assert_int_equal(size_of(&w, d, "temp"), MISSING);
-    drop(&w, d);
-    end(&w);
-}
-
-static void an_answer_under_way_is_not_believed_over_a_notice(void **state)
-{
-    struct world w;
-    struct cache_file *d = watched(&w), *f;
-    struct cache_ticket t = sent(&w);
-    struct file_attr attr = file(2, 7);
-    uint64_t until;
-    notice(&w, CACHE_ADDED, "d/n");
-    notice(&w, CACHE_MODIFIED, "d/b");
-    assert_int_equal(cache_commit_missing(w.c, d, "n", 1, t, w.now), 0);
-    assert_int_equal(cache_commit_found(w.c, d, "b", 1, &attr, t, w.now, &f, &until), 0);
-    assert_int_equal(until, 0);
-    drop(&w, f);
-    assert_int_equal(look_up(&w, d, "n"), CACHE_STAT);
-    drop(&w, d);
-    end(&w);
-}
-
-static void a_listing_that_was_under_way_is_not_whole_over_a_notice(void **state)
-{
-    struct world w;
-    struct cache_file *d = watched(&w);
-    struct cache_ticket t = sent(&w);
-    struct cache_listing *l = listing_of(&w, ITEMS({"a", file(1, 1)}, {"new", file(3, 3)}), 100, t);
-    notice(&w, CACHE_REMOVED, "d/new"); /* which is not listed yet */
-    cache_commit_listing(w.c, d, l, t, w.now);
-    cache_listing_unref(l);
-    assert_null(cache_plan_listing(w.c, d, w.now));
-    assert_int_equal(look_up(&w, d, "new"), CACHE_STAT);
-    assert_int_equal(size_of(&w, d, "a"), 1);
-    drop(&w, d);
-    end(&w);
-}
-
-static void what_is_modified_loses_its_attributes_alone(void **state)
-{
-    struct world w;
-    struct cache_file *d = watched(&w);
-    assert_int_equal(size_of(&w, d, "a"), 1);
-    notice(&w, CACHE_MODIFIED, "d/a");
-    notice(&w, CACHE_MODIFIED, "D/B"); /* which nobody has looked up */
-    assert_int_equal(size_of(&w, d, "a"), ASK);
-    assert_int_equal(size_of(&w, d, "b"), ASK);
-    assert_int_equal(size_of(&w, d, "x"), MISSING);
-    assert_int_equal(listed_size(&w, d, "a"), 1); /* the names are right */
-    drop(&w, d);
-    end(&w);
-}
-
-static void more_doubts_than_there_is_room_for_end_the_listing(void **state)
-{
-    struct world w;
-    struct cache_file *d = watched(&w);
-    char path[32];
-    for (int i = 0; i < 33; i++) {
-        assert_int_equal(size_of(&w, d, "x"), MISSING);
-        snprintf(path, sizeof path, "d/n%d", i);
-        notice(&w, CACHE_ADDED, path);
-    }
-    assert_int_equal(size_of(&w, d, "x"), ASK);
-    missed(&w, OBSERVE_DIR, MISS_CHANGED);
-    drop(&w, d);
-    end(&w);
-}
-
-static void our_own_echoes_cost_nothing_and_anothers_change_does(void **state)
-{
-    struct world w;
-    struct cache_file *d = watched(&w);
-    make(&w, d, "own", file(5, 5));
-    take_away(&w, d, "a");
-    move(&w, d, "b", d, "c", file(2, 2));
-    assert_false(notice(&w, CACHE_ADDED, "d/own"));
-    assert_false(notice(&w, CACHE_REMOVED, "d/a"));
-    assert_false(notice(&w, CACHE_RENAMED_FROM, "d/b"));
-    assert_false(notice(&w, CACHE_RENAMED_TO, "d/c"));
-    assert_int_equal(size_of(&w, d, "own"), 5);
-    assert_int_equal(size_of(&w, d, "a"), MISSING);
-    assert_int_equal(size_of(&w, d, "b"), MISSING);
-    assert_int_equal(size_of(&w, d, "c"), 2);
-    assert_int_equal(listed_size(&w, d, "c"), 2);
-    assert_true(notice(&w, CACHE_REMOVED, "d/own"));
-    assert_int_equal(look_up(&w, d, "own"), CACHE_STAT);
-    assert_true(notice(&w, CACHE_ADDED, "d/a"));
-    assert_int_equal(look_up(&w, d, "a"), CACHE_STAT);
-    drop(&w, d);
-    end(&w);
-}
-
-static void what_is_told_of_a_directory_that_nobody_knows_is_no_news(void **state)
-{
-    struct world w;
-    struct cache_file *d = watched(&w);
-    assert_false(notice(&w, CACHE_ADDED, "other/n"));
-    assert_false(notice(&w, CACHE_REMOVED, "d/a/n")); /* a is a file */
-    assert_true(notice(&w, CACHE_ADDED, "d/n"));
-    assert_true(notice(&w, CACHE_MODIFIED, "d/a"));
-    assert_true(notice(&w, CACHE_MODIFIED, ""));
-    drop(&w, d);
-    end(&w);
-}
-
-struct reached {
-    unsigned count;
-    const struct cache_file *dir, *file;
-    char name[16];
-};
-
-static void take_reached(void *user, const struct cache_file *dir, const char *name, size_t len,
-                         const struct cache_file *f)
-{
-    struct reached *r = user;
-    r->count++;
-    r->dir = dir;
-    r->file = f;
-    snprintf(r->name, sizeof r->name, "%.*s", (int)len, name);
-}
-
-static void a_path_is_followed_to_all_that_it_may_mean_without_believing_anything(void **state)
-{
-    struct world w;
-    struct cache_file *d = watched(&w), *upper = subdirectory(&w, "D", 98), *f;
-    found(&w, d, "a", file(1, 1), &f);
-    struct reached r = {0};
-    cache_reach(w.c, "d/A", 3, take_reached, &r);
-    assert_int_equal(r.count, 2); /* in d it leads to a, in D to nothing */
-    assert_string_equal(r.name, "A");
-    r = (struct reached){0};
-    cache_reach(w.c, "d", 1, take_reached, &r);
-    assert_int_equal(r.count, 2);
-    assert_ptr_equal(r.dir, w.root);
-    r = (struct reached){0};
-    cache_reach(w.c, "d/s/x", 5, take_reached, &r);
-    cache_reach(w.c, "d/a/x", 5, take_reached, &r);
-    cache_reach(w.c, "", 0, take_reached, &r);
-    assert_int_equal(r.count, 0);
-    cache_reach(w.c, "n", 1, take_reached, &r);
-    assert_int_equal(r.count, 1);
-    assert_null(r.file);
-    drop(&w, f);
-    drop(&w, upper);
-    drop(&w, d);
-    end(&w);
-}
-
-static void an_echo_that_overtakes_the_reply_is_known_too(void **state)
-{
-    struct world w;
-    struct cache_file *d = watched(&w);
-    struct cache_ticket t = sent(&w);
-    notice(&w, CACHE_ADDED, "d/own");
-    drop(&w, made_at(&w, d, "own", file(5, 5), t));
-    assert_int_equal(size_of(&w, d, "own"), 5);
-    was_hit(&w, OBSERVE_DIR);
-    notice(&w, CACHE_ADDED, "d/own"); /* that was it: this one is another's */
-    assert_int_equal(look_up(&w, d, "own"), CACHE_STAT);
-    /* two notices: somebody else was there, before or after */
-    t = sent(&w);
-    notice(&w, CACHE_ADDED, "d/two");
-    notice(&w, CACHE_REMOVED, "d/two");
-    drop(&w, made_at(&w, d, "two", file(6, 6), t));
-    assert_int_equal(size_of(&w, d, "two"), ASK);
-    drop(&w, d);
-    end(&w);
-}
-
-static void an_echo_that_does_not_come_swallows_nothing_later(void **state)
-{
-    struct world w;
-    struct cache_file *d = watched(&w);
-    take_away(&w, d, "a");
-    make(&w, d, "own", file(5, 5));
-    pass(&w, 5 * S);
-    notice(&w, CACHE_ADDED, "d/own");
-    assert_int_equal(look_up(&w, d, "own"), CACHE_STAT);
-    /* nor where the watch was armed after the change was sent */
-    struct cache_ticket t = sent(&w);
-    cache_unwatched(w.c);
-    cache_watched(w.c);
-    LISTED(&w, d, {"b", file(2, 2)});
-    drop(&w, made_at(&w, d, "late", file(6, 6), t));
-    notice(&w, CACHE_ADDED, "d/late");
-    assert_int_equal(size_of(&w, d, "late"), ASK);
-    /* nor where it may have come while nobody watched */
-    LISTED(&w, d, {"b", file(2, 2)});
-    make(&w, d, "gap", file(7, 7));
-    cache_unwatched(w.c);
-    cache_watched(w.c);
-    notice(&w, CACHE_ADDED, "d/gap");
-    assert_int_equal(look_up(&w, d, "gap"), CACHE_STAT);
-    drop(&w, d);
-    end(&w);
-}
-
-static void a_directory_that_was_moved_loses_what_was_known_beneath(void **state)
-{
-    struct world w;
-    struct cache_file *d = watched(&w), *deep;
-    found(&w, d, "s", directory(60), &deep);
-    LISTED(&w, deep, {"f", file(61, 61)});
-    assert_int_equal(size_of(&w, deep, "f"), 61);
-    notice(&w, CACHE_RENAMED_FROM, "d");
-    assert_int_equal(size_of(&w, deep, "f"), ASK);
-    assert_int_equal(size_of(&w, deep, "x"), ASK);
-    drop(&w, deep);
-    drop(&w, d);
-    end(&w);
-}
-
-static void what_was_asked_before_the_watch_stood_is_not_covered(void **state)
-{
-    struct world w;
-    BEGIN(&w, "larder", NULL);
-    struct cache_file *d = subdirectory(&w, "d", 99), *f;
-    LISTED(&w, d, {"a", file(1, 1)});
-    found(&w, w.root, "f", file(3, 3), &f);
-    struct cache_ticket t = sent(&w);
-    struct file_attr attr = file(3, 4);
-    cache_watched(w.c);
-    assert_int_equal(cache_own_attr(w.c, f, &attr, t, w.now), w.now + 10 * S);
-    removed_at(&w, w.root, "m", t);
-    assert_int_equal(size_of(&w, w.root, "m"), MISSING);
-    assert_int_equal(w.plan.valid_until, w.now + 5 * S);
-    pass(&w, 11 * S);
-    assert_int_equal(size_of(&w, d, "x"), ASK);
-    drop(&w, f);
-    drop(&w, d);
-    end(&w);
-}
-
-static void a_file_that_notices_may_not_find_is_not_covered(void **state)
-{
-    struct world w;
-    struct cache_file *d = watched(&w), *f;
-    assert_int_equal(found(&w, d, "a", file(1, 1), &f), w.now + 60 * S);
-    notice(&w, CACHE_RENAMED_FROM, "d/a");
-    assert_int_equal(attr_of(&w, f, file(1, 2)), w.now + 10 * S); /* by its handle */
-    assert_int_equal(found(&w, w.root, "g~1", file(4, 4), NULL), w.now + 10 * S);
-    drop(&w, f);
-    drop(&w, d);
-    end(&w);
-}
-
-static void a_notice_by_a_path_in_another_case_may_be_about_another_directory(void **state)
-{
-    struct world w;
-    struct cache_file *d = watched(&w), *other = subdirectory(&w, "D", 98);
-    LISTED(&w, other, {"a", file(3, 3)});
-    notice(&w, CACHE_ADDED, "D/n");
-    notice(&w, CACHE_REMOVED, "d/n");
-    assert_int_equal(look_up(&w, other, "n"), CACHE_STAT);
-    drop(&w, other);
-    drop(&w, d);
-    end(&w);
-}
-
-static void an_entry_in_doubt_is_not_believed_by_whoever_reads_the_listing_still(void **state)
-{
-    struct world w;
-    struct cache_file *d = watched(&w), *f;
-    uint64_t until;
-    struct cache_listing *l = cache_plan_listing(w.c, d, w.now);
-    notice(&w, CACHE_REMOVED, "d/a");
-    assert_int_equal(cache_adopt(w.c, d, l, 0, w.now, &f, &until), 0);
-    assert_int_equal(until, 0);
-    drop(&w, f);
-    assert_int_equal(cache_adopt(w.c, d, l, 1, w.now, &f, &until), 0);
-    assert_int_equal(until, w.now + 60 * S);
-    drop(&w, f);
-    cache_listing_unref(l);
-    drop(&w, d);
-    end(&w);
-}
-
-static void echoes_of_several_changes_of_one_name_come_in_their_order(void **state)
-{
-    struct world w;
-    struct cache_file *d = watched(&w);
-    take_away(&w, d, "a");
-    make(&w, d, "a", file(5, 5));
-    notice(&w, CACHE_REMOVED, "d/a");
-    notice(&w, CACHE_ADDED, "d/a");
-    assert_int_equal(size_of(&w, d, "a"), 5);
-    was_hit(&w, OBSERVE_DIR);
-    move(&w, d, "b", d, "b", file(2, 2)); /* of which no notice comes */
-    notice(&w, CACHE_REMOVED, "d/b");
-    assert_int_equal(look_up(&w, d, "b"), CACHE_STAT);
-    drop(&w, d);
-    end(&w);
-}
-
-static void an_own_change_is_not_sure_of_attributes_that_were_modified_meanwhile(void **state)
-{
-    struct world w;
-    struct cache_file *d = watched(&w);
-    struct cache_ticket t = sent(&w);
-    notice(&w, CACHE_MODIFIED, "d/own");
-    drop(&w, made_at(&w, d, "own", file(5, 5), t));
-    assert_int_equal(size_of(&w, d, "own"), ASK);
-    drop(&w, d);
-    end(&w);
-}
-
-static void after_an_own_rename_of_a_directory_notices_by_its_old_name_may_come(void **state)
-{
-    struct world w;
-    struct cache_file *d = watched(&w);
-    move(&w, w.root, "d", w.root, "e", directory(99));
-    notice(&w, CACHE_MODIFIED, "d/a"); /* before the rename: nobody is there to hear it */
-    assert_int_equal(size_of(&w, d, "a"), ASK);
-    drop(&w, d);
-    end(&w);
-}
-
-static void a_name_that_was_noticed_moves_the_directorys_times(void **state)
-{
-    struct world w;
-    BEGIN(&w, "larder", NULL);
-    struct cache_file *d = long_listed(&w);
-    cache_watched(w.c);
-    assert_int_equal(look_up(&w, d, "x"), CACHE_VERIFY);
-    notice(&w, CACHE_ADDED, "d/new");
-    assert_int_equal(look_up(&w, d, "x"), CACHE_LIST);
-    drop(&w, d);
-    end(&w);
-}
-
-static void lost_notices_end_everything_but_what_is_leased(void **state)
-{
-    struct world w;
-    struct cache_file *d = watched(&w), *leased = subdirectory(&w, "l", 98);
-    lease_listed(&w, leased, 7, ITEMS({"a", file(3, 3)}));
-    struct cache_ticket t = sent(&w);
-    cache_notices_lost(w.c);
-    assert_int_equal(size_of(&w, d, "a"), ASK);
-    missed(&w, OBSERVE_DIR, MISS_CHANGED);
-    assert_int_equal(cache_commit_missing(w.c, d, "m", 1, t, w.now), 0);
-    assert_int_equal(size_of(&w, leased, "x"), MISSING);
-    LISTED(&w, d, {"a", file(1, 1)}); /* the watch goes on */
-    pass(&w, 59 * S);
-    assert_int_equal(size_of(&w, d, "a"), 1);
-    drop(&w, leased);
-    drop(&w, d);
-    end(&w);
-}
-
-static void hostile_paths_are_harmless(void **state)
-{
-    struct world w;
-    struct cache_file *d = watched(&w);
-    static const char *const paths[] = {"",    "/",      "//",      "d/",   "/d",
-                                        "d//", "d/../d", "d/a/b/c", "\xff", "x/y/z"};
-    for (size_t i = 0; i < sizeof paths / sizeof paths[0]; i++)
-        for (int action = 0; action < 9; action++)
-            notice(&w, (enum cache_notice)action, paths[i]);
-    char *endless = malloc(70000);
-    memset(endless, 'n', 70000);
-    memcpy(endless, "d/", 2);
-    cache_noticed(w.c, CACHE_ADDED, endless, 70000, w.now);
-    for (int i = 1; i < 70000; i += 2)
-        endless[i] = '/';
-    cache_noticed(w.c, CACHE_ADDED, endless, 70000, w.now);
-    free(endless);
-    drop(&w, d);
-    end(&w);
-}
-
-static void a_directory_beside_broken_names_is_looked_up_before_it_is_walked_through(void **state)
-{
-    struct world w;
-    BEGIN(&w, "larder", NULL);
-    struct cache_file *d = subdirectory(&w, "d", 99), *e;
-    found(&w, d, "e", directory(98), &e);
-    assert_null(cache_doubtful(w.c, e, w.now));
-    cache_broken(w.c, d);
-    assert_ptr_equal(cache_doubtful(w.c, e, w.now), e);
-    cache_broken(w.c, w.root);
-    assert_ptr_equal(cache_doubtful(w.c, e, w.now), d);
-    found(&w, w.root, "d", directory(99), NULL);
-    assert_ptr_equal(cache_doubtful(w.c, e, w.now), e);
-    LISTED(&w, d, {"e", directory(98)}); /* a listing tells it as well */
-    assert_null(cache_doubtful(w.c, e, w.now));
-    drop(&w, e);
-    drop(&w, d);
-    end(&w);
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -744,34 +269,11 @@ int main(void)
         cmocka_unit_test(without_its_promise_a_belief_has_what_is_left_of_its_lifetime),
         cmocka_unit_test(a_maximum_age_of_0_prolongs_nothing_and_breaks_all_the_same),
         cmocka_unit_test(a_listing_that_says_the_same_leaves_attributes_under_their_lease),
+        cmocka_unit_test(a_directory_beside_broken_names_is_looked_up_before_it_is_walked_through),
         cmocka_unit_test(an_old_listing_is_verified_and_lives_on),
         cmocka_unit_test(a_directory_with_another_time_or_id_is_listed_anew),
         cmocka_unit_test(a_time_that_was_new_when_listed_or_was_changed_since_verifies_nothing),
         cmocka_unit_test(without_a_promise_nothing_is_verified),
-        cmocka_unit_test(a_watch_covers_listing_negatives_and_attributes),
-        cmocka_unit_test(a_name_that_came_or_went_is_asked_for_and_the_others_are_not),
-        cmocka_unit_test(a_name_that_came_and_went_costs_nothing),
-        cmocka_unit_test(an_answer_under_way_is_not_believed_over_a_notice),
-        cmocka_unit_test(a_listing_that_was_under_way_is_not_whole_over_a_notice),
-        cmocka_unit_test(what_is_modified_loses_its_attributes_alone),
-        cmocka_unit_test(more_doubts_than_there_is_room_for_end_the_listing),
-        cmocka_unit_test(our_own_echoes_cost_nothing_and_anothers_change_does),
-        cmocka_unit_test(what_is_told_of_a_directory_that_nobody_knows_is_no_news),
-        cmocka_unit_test(a_path_is_followed_to_all_that_it_may_mean_without_believing_anything),
-        cmocka_unit_test(an_echo_that_overtakes_the_reply_is_known_too),
-        cmocka_unit_test(an_echo_that_does_not_come_swallows_nothing_later),
-        cmocka_unit_test(a_directory_that_was_moved_loses_what_was_known_beneath),
-        cmocka_unit_test(what_was_asked_before_the_watch_stood_is_not_covered),
-        cmocka_unit_test(a_file_that_notices_may_not_find_is_not_covered),
-        cmocka_unit_test(a_notice_by_a_path_in_another_case_may_be_about_another_directory),
-        cmocka_unit_test(an_entry_in_doubt_is_not_believed_by_whoever_reads_the_listing_still),
-        cmocka_unit_test(echoes_of_several_changes_of_one_name_come_in_their_order),
-        cmocka_unit_test(an_own_change_is_not_sure_of_attributes_that_were_modified_meanwhile),
-        cmocka_unit_test(after_an_own_rename_of_a_directory_notices_by_its_old_name_may_come),
-        cmocka_unit_test(a_name_that_was_noticed_moves_the_directorys_times),
-        cmocka_unit_test(lost_notices_end_everything_but_what_is_leased),
-        cmocka_unit_test(a_directory_beside_broken_names_is_looked_up_before_it_is_walked_through),
-        cmocka_unit_test(hostile_paths_are_harmless),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
