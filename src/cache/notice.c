@@ -15,7 +15,8 @@
  *
  * Echoes of own changes. For each name the kinds of notice that are to come are queued, in the
  * order in which the changes were patched in. A notice that is the first of the queue changes
- * nothing, any other ends the queue. What is believed then is the outcome of the last own change,
+ * nothing, any other ends the queue, also one of the name in another case: the server may spell so
+ * what was changed. What is believed then is the outcome of the last own change,
  * and it stays so for as long as the queue swallows: of the notices up to that change's own there
  * are at least as many as were queued, so none that was made after it is swallowed.
  */
@@ -186,9 +187,10 @@ static struct doubt *doubt_of(struct cache *c, struct cache_file *dir, const cha
 /* ---- echoes ---- */
 
 struct echo {
-    struct hash_node by_name; /* in cache->echoes */
+    struct hash_node by_fold; /* in cache->echoes, beside those of names that fold alike */
     struct list of_all;       /* in cache->echo_list */
-    uint32_t came;            /* a bit a notice, the next one lowest: came, or went */
+    uint64_t exact;
+    uint32_t came; /* a bit a notice, the next one lowest: came, or went */
     unsigned count;
     uint64_t asked; /* of the oldest change in it */
     uint64_t since;
@@ -197,12 +199,12 @@ struct echo {
 static uint64_t echo_key(const struct cache *c, const struct cache_file *dir, const char *name,
                          size_t len)
 {
-    return hash_bytes(name, len, c->seed ^ hash_u64(dir->serial));
+    return fold_of(c, name, len) ^ hash_u64(dir->serial);
 }
 
 static void echo_free(struct cache *c, struct echo *e)
 {
-    hash_del(&c->echoes, &e->by_name);
+    hash_del(&c->echoes, &e->by_fold);
     list_del(&e->of_all);
     free(e);
 }
@@ -215,12 +217,14 @@ void echoes_done(struct cache *c)
 }
 
 /* What is awaited of this name still. */
-static struct echo *echo_find(struct cache *c, uint64_t key, uint64_t now)
+static struct echo *echo_find(struct cache *c, uint64_t key, uint64_t exact, uint64_t now)
 {
     struct hash_node *node = hash_first(&c->echoes, key);
+    while (node && container_of(node, struct echo, by_fold)->exact != exact)
+        node = hash_next(node);
     if (!node)
         return NULL;
-    struct echo *e = container_of(node, struct echo, by_name);
+    struct echo *e = container_of(node, struct echo, by_fold);
     if (now >= e->since && now - e->since < ECHO_WAIT && order_after(e->asked, c->watched_from) &&
         order_after(e->asked, c->noticed_lost))
         return e;
@@ -228,22 +232,28 @@ static struct echo *echo_find(struct cache *c, uint64_t key, uint64_t now)
     return NULL;
 }
 
-void echo_forget(struct cache *c, struct cache_file *dir, const char *name, size_t len)
+/* Nothing is awaited of the names that fold alike. */
+static void echoes_end(struct cache *c, uint64_t key)
 {
-    struct hash_node *node =
-        c->echoes.count ? hash_first(&c->echoes, echo_key(c, dir, name, len)) : NULL;
-    if (node)
-        echo_free(c, container_of(node, struct echo, by_name));
+    struct hash_node *node;
+    while ((node = hash_first(&c->echoes, key)))
+        echo_free(c, container_of(node, struct echo, by_fold));
 }
 
-static struct echo *echo_new(struct cache *c, uint64_t key, struct cache_ticket ticket,
-                             uint64_t now)
+void echo_forget(struct cache *c, struct cache_file *dir, const char *name, size_t len)
+{
+    if (c->echoes.count)
+        echoes_end(c, echo_key(c, dir, name, len));
+}
+
+static struct echo *echo_new(struct cache *c, uint64_t key, uint64_t exact,
+                             struct cache_ticket ticket, uint64_t now)
 {
     struct echo *e = malloc(sizeof *e);
     if (!e)
         return NULL;
-    *e = (struct echo){.asked = ticket.order, .since = now};
-    if (hash_add(&c->echoes, &e->by_name, key) < 0) {
+    *e = (struct echo){.exact = exact, .asked = ticket.order, .since = now};
+    if (hash_add(&c->echoes, &e->by_fold, key) < 0) {
         free(e);
         return NULL;
     }
@@ -259,10 +269,10 @@ void echo_expect(struct cache *c, struct cache_file *dir, const char *name, size
     if (!c->watched || !order_after(ticket.order, c->watched_from) ||
         !order_after(ticket.order, c->noticed_lost))
         return;
-    uint64_t key = echo_key(c, dir, name, len);
-    struct echo *e = echo_find(c, key, now);
+    uint64_t key = echo_key(c, dir, name, len), exact = exact_of(c, name, len);
+    struct echo *e = echo_find(c, key, exact, now);
     if (!e)
-        e = echo_new(c, key, ticket, now);
+        e = echo_new(c, key, exact, ticket, now);
     if (e && e->count == 32)
         echo_free(c, e);
     else if (e)
@@ -272,11 +282,12 @@ void echo_expect(struct cache *c, struct cache_file *dir, const char *name, size
 static bool echo_came(struct cache *c, struct cache_file *dir, const char *name, size_t len,
                       bool came, uint64_t now)
 {
-    struct echo *e = c->echoes.count ? echo_find(c, echo_key(c, dir, name, len), now) : NULL;
-    if (!e)
+    if (!c->echoes.count)
         return false;
-    if ((e->came & 1) != came) {
-        echo_free(c, e);
+    uint64_t key = echo_key(c, dir, name, len);
+    struct echo *e = echo_find(c, key, exact_of(c, name, len), now);
+    if (!e || (e->came & 1) != came) {
+        echoes_end(c, key);
         return false;
     }
     e->came >>= 1;

@@ -390,6 +390,21 @@ static void an_entry_in_doubt_is_not_believed_by_whoever_reads_the_listing_still
     end(&w);
 }
 
+static void an_echo_that_the_server_spells_otherwise_leaves_none_to_be_awaited(void **state)
+{
+    struct world w;
+    struct cache_file *d = watched(&w);
+    cache_learn_spelling(w.c, "x", 1, "X", 1);
+    take_away(&w, d, "B");
+    notice(&w, CACHE_REMOVED, "d/b");
+    found(&w, d, "B", file(5, 5), NULL); /* made behind the server's back */
+    assert_int_equal(size_of(&w, d, "B"), 5);
+    notice(&w, CACHE_REMOVED, "d/B"); /* and removed by another client */
+    assert_int_equal(size_of(&w, d, "B"), ASK);
+    drop(&w, d);
+    end(&w);
+}
+
 static void echoes_of_several_changes_of_one_name_come_in_their_order(void **state)
 {
     struct world w;
@@ -505,6 +520,7 @@ int main(void)
         cmocka_unit_test(a_directory_that_notices_may_not_find_is_not_covered),
         cmocka_unit_test(a_notice_by_a_path_in_another_case_may_be_about_another_directory),
         cmocka_unit_test(an_entry_in_doubt_is_not_believed_by_whoever_reads_the_listing_still),
+        cmocka_unit_test(an_echo_that_the_server_spells_otherwise_leaves_none_to_be_awaited),
         cmocka_unit_test(echoes_of_several_changes_of_one_name_come_in_their_order),
         cmocka_unit_test(an_own_change_is_not_sure_of_attributes_that_were_modified_meanwhile),
         cmocka_unit_test(after_an_own_rename_of_a_directory_notices_by_its_old_name_may_come),
