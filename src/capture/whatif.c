@@ -114,6 +114,7 @@ enum assumption {
     ASSUME_OPERATIONS,
     ASSUME_HIDDEN,
     ASSUME_SERVED,
+    ASSUME_PROMISES,
     ASSUME_CHANGES,
     ASSUME_LISTINGS,
     ASSUME_CONTRADICTED,
@@ -149,6 +150,11 @@ bool whatif_assumption(const struct whatif *w, int line, char *out, size_t cap)
         snprintf(out, cap,
                  "An open that also served data, a lock, a lease or a notification is never "
                  "avoidable.");
+        return true;
+    case ASSUME_PROMISES:
+        snprintf(out, cap,
+                 "The other client believes by time alone: under leases, or while the server tells "
+                 "of changes, it would ask less.");
         return true;
     case ASSUME_CHANGES:
         snprintf(out, cap,

@@ -14,7 +14,7 @@ import tempfile
 from bed import HERE, Samba, check, equal, finish, larder, user_name
 from loopback import by_connection, capturing
 
-PROFILES = ["23h2", "25h2", "larder"]
+PROFILES = ["23h2", "25h2", "larder:Leases=false,Watches=false"]  # what-if goes by time
 CONNECTION = ("NEGOTIATE", "SESSION_SETUP", "TREE_CONNECT", "TREE_DISCONNECT", "LOGOFF")
 WALK = """
 import os, sys
