@@ -89,9 +89,10 @@ void same_file(int file, struct cache_file *real)
     const struct oracle_file *f = &oracle.file[file];
     same_number("kind", cache_file_is_dir(real), f->is_dir);
     uint64_t ino = cache_file_ino(real), size;
-    if (f->identified && !f->own_ino)
+    bool own = ino >> 63;
+    if (f->identified && !f->own_ino && !(own && f->contested))
         same_number("inode", ino, f->attr.id);
-    else if (f->identified && ino >> 63 == 0)
+    else if (f->identified && !own && !(f->contested && ino == f->attr.id))
         differ("inode %" PRIu64 " of file %d may be another's id", ino, file);
     same_number("size known", cache_file_size(real, &size), f->heard);
     if (f->heard)

@@ -252,9 +252,17 @@ static bool is_alike(const struct oracle_file *f, const struct file_attr *attr)
     return f->is_dir == file_attr_is_dir(attr) && f->attr.created == attr->created;
 }
 
+static void contest(struct oracle *o, struct oracle_file *f, uint64_t id)
+{
+    for (int i = 0; id && i < o->files; i++)
+        if (&o->file[i] != f && o->file[i].identified && o->file[i].attr.id == id)
+            o->file[i].contested = f->contested = true;
+}
+
 void oracle_identify(struct oracle *o, int file, const struct file_attr *attr)
 {
     struct oracle_file *f = &o->file[file];
+    contest(o, f, attr->id);
     int owner = attr->id ? owner_of(o, attr->id) : -1;
     if (owner >= 0 && !has_names(o, owner) && !is_alike(&o->file[owner], attr)) {
         o->file[owner].own_ino = true; /* it is no more: the id is another's now */

@@ -46,7 +46,9 @@ struct oracle_ticket {
 
 struct oracle_file {
     bool is_dir, identified, heard, believed;
-    bool own_ino; /* its id was 0 or taken: some number of its own */
+    bool own_ino;   /* its id was 0 or taken: some number of its own */
+    bool contested; /* its id was another's, too: which of them got it depends on which came first,
+                       and of one listing's entries that is the hash table's affair */
     struct file_attr attr;
     int64_t changed, moved, info_order;
     uint64_t info_sent;
