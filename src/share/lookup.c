@@ -279,8 +279,10 @@ static int look_up_named(struct share *s, struct cache_file *dir, const char *na
     pthread_mutex_lock(&s->lock);
     if (!list_empty(&s->closings))
         settle_closing(s, dir, name, q.len);
-    if (anew)
+    if (anew) {
+        settle_delayed(&q);
         ask_stat(&q);
+    }
     int r = anew ? q.code : look_up(&q);
     pthread_mutex_unlock(&s->lock);
     if (r == 0)
