@@ -538,7 +538,7 @@ static struct cache_file *next_in(struct share *s, const struct cache_file *dir)
     {
         struct delayed *d = container_of(at, struct delayed, link);
         const struct file_attr *heard = cache_file_heard(d->file);
-        bool elsewhere = heard && heard->links > 1; /* under another name, perhaps here */
+        bool elsewhere = heard && heard->links != 1; /* perhaps here, under another name */
         if (d->count && (elsewhere || cache_file_parent(d->file) == dir))
             return cache_file_ref(d->file);
     }

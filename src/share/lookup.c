@@ -19,7 +19,9 @@ struct question {
     size_t len;
     const char *shown; /* what the caller asked for, for error texts */
     struct cache_plan plan;
-    int code; /* the answer, once there is one: 0 with *ret filled, or a negative errno */
+    bool stranger; /* it may be a name of something delayed without our knowing, */
+    bool met;      /* and was */
+    int code;      /* the answer, once there is one: 0 with *ret filled, or a negative errno */
     struct share_entry *ret;
     struct error *err;
 };
@@ -216,12 +218,25 @@ static void verify(struct question *q, bool waited)
 static void settle_delayed(struct question *q)
 {
     struct share *s = q->share;
-    struct cache_file *f =
-        list_empty(&s->delays.files) ? NULL : cache_peek(s->cache, q->dir, q->name, q->len);
+    bool any = !list_empty(&s->delays.files);
+    struct cache_file *f = any ? cache_peek(s->cache, q->dir, q->name, q->len) : NULL;
+    q->stranger = any && !f && !q->met;
     if (!f)
         return;
     delay_settle(s, f);
     cache_file_unref(s->cache, f);
+}
+
+/* Only the answer says that the name is one more of a file that is being written: what was delayed
+ * of that may not be in it. True: to be asked again, now that it is known. */
+static bool meets_delayed(struct question *q)
+{
+    struct share *s = q->share;
+    if (!q->stranger || q->code < 0 || (q->ret->valid_ns && !delay_pending(s, q->ret->node)))
+        return false;
+    cache_file_unref(s->cache, q->ret->node);
+    q->met = true;
+    return true;
 }
 
 static int look_up(struct question *q)
@@ -232,6 +247,8 @@ static int look_up(struct question *q)
         cache_plan_lookup(s->cache, q->dir, q->name, q->len, CACHE_LOOK_UP, clock_now(), &q->plan);
         if (q->plan.step == CACHE_ANSWER) {
             answer_from_plan(q);
+            if (meets_delayed(q))
+                continue;
             return q->code;
         }
         if (q->plan.step == CACHE_VERIFY) {
@@ -248,7 +265,8 @@ static int look_up(struct question *q)
         flight_begin(s, &f, kind, q->dir, name, len);
         ask(q);
         flight_end(s, &f);
-        return q->code;
+        if (!meets_delayed(q))
+            return q->code;
     }
 }
 
@@ -279,10 +297,11 @@ static int look_up_named(struct share *s, struct cache_file *dir, const char *na
     pthread_mutex_lock(&s->lock);
     if (!list_empty(&s->closings))
         settle_closing(s, dir, name, q.len);
-    if (anew) {
-        settle_delayed(&q);
-        ask_stat(&q);
-    }
+    if (anew)
+        do {
+            settle_delayed(&q);
+            ask_stat(&q);
+        } while (meets_delayed(&q));
     int r = anew ? q.code : look_up(&q);
     pthread_mutex_unlock(&s->lock);
     if (r == 0)

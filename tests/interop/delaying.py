@@ -78,6 +78,13 @@ def seen_by_the_program(samba, place):
     os.write(fd, b"z" * 5000)
     with os.scandir(place) as all_names:
         equal("a listing too", [e.stat().st_size for e in all_names if e.name == "own"], [15000])
+    os.write(fd, b"z" * 5000)
+    try:
+        made_anew = os.open(f"{place}/own", os.O_RDWR | os.O_CREAT | os.O_EXCL)
+    except FileExistsError:
+        made_anew = None
+    equal("it is not made again", made_anew, None)
+    equal("what the kernel looked up before has the size", os.stat(f"{place}/own").st_size, 20000)
     os.pwrite(fd, b"!", 0)
     equal("and it is read", os.pread(fd, 2, 0), b"!x")
     os.pwrite(fd, b"?", 1)
@@ -87,7 +94,26 @@ def seen_by_the_program(samba, place):
     os.utime(fd, (1e9, 1e9))
     os.close(fd)
     equal("a time that was set stays", os.stat(f"{place}/own").st_mtime, 1e9)
-    equal("the size is right", os.stat(f"{place}/own").st_size, 15003)
+    equal("the size is right", os.stat(f"{place}/own").st_size, 20003)
+
+
+def seen_by_other_names(samba, place):
+    """Links that the server alone knows of: only the answer says that a name is one more of the file."""
+    names = ("one", "two")
+    os.mkdir(f"{place}/more")
+    for name in names:
+        os.close(made(place, name))
+        os.link(f"{samba.share}/{name}", f"{samba.share}/more/{name}")
+    with mounted(samba, AN_HOUR) as anew:
+        fds = [os.open(f"{anew}/{name}", os.O_WRONLY) for name in names]
+        for fd in fds:
+            os.write(fd, b"x" * 5000)
+        equal("it waits", [len(disk(samba, name)) for name in names], [0, 0])
+        equal("another name of it, looked up for the first time, has the size", os.stat(f"{anew}/more/one").st_size, 5000)
+        with os.scandir(f"{anew}/more") as all_names:
+            equal("and all in a listing", {e.name: e.stat().st_size for e in all_names}, dict.fromkeys(names, 5000))
+        for fd in fds:
+            os.close(fd)
 
 
 def by_itself(samba, place):
@@ -181,6 +207,7 @@ def main():
             few_requests(samba, place)
             seen_by_others(samba, place)
             seen_by_the_program(samba, place)
+            seen_by_other_names(samba, place)
             equal("no fault", stats(place)["faults"], [])
             said = [line for line in larder("stats", place).stdout.splitlines() if line.startswith("delayed writes")]
             check("larder stats says how many writes became how few requests", len(said) == 1 and "requests; 0 bytes wait" in said[0], said)
