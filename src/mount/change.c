@@ -200,6 +200,31 @@ static void name_leaves(struct mount *m, const struct node *dir, const char *nam
     share_node_unref(m->share, found.node);
 }
 
+/* Of waits for the next release, each of a few milliseconds. */
+#define SETTLES_MAX 10
+
+/* A release may come after the close(2) that it belongs to. What the server refuses for something
+ * that is open is tried again as long as files are being closed. */
+static bool settles(struct mount *m, uint64_t closings, int *inout_waits)
+{
+    while (++*inout_waits <= SETTLES_MAX && handles_any_file(&m->handles))
+        if (handles_closed_since(&m->handles, closings))
+            return true;
+    return handles_closings(&m->handles) != closings && *inout_waits <= SETTLES_MAX;
+}
+
+/* A file that was removed while it was open stands in its directory until it is closed. */
+static int remove_settled(struct mount *m, const struct node *dir, const char *name, bool is_dir)
+{
+    for (int waits = 0;;) {
+        uint64_t closings = handles_closings(&m->handles);
+        bool hides = is_dir && share_hides(m->share);
+        int rc = share_remove(m->share, dir->share, name, is_dir, NULL);
+        if (rc != -ENOTEMPTY || !hides || !settles(m, closings, &waits))
+            return rc;
+    }
+}
+
 static void remove_name(struct mount *m, fuse_req_t req, fuse_ino_t parent, const char *name,
                         bool is_dir)
 {
@@ -210,7 +235,7 @@ static void remove_name(struct mount *m, fuse_req_t req, fuse_ino_t parent, cons
     int rc = -EINTR;
     if (call_begin_change(&m->calls, req, &call)) {
         name_leaves(m, dir, name);
-        rc = share_remove(m->share, dir->share, name, is_dir, NULL);
+        rc = remove_settled(m, dir, name, is_dir);
     }
     bool there = call_end(&m->calls, &call);
     nodes_forget(&m->nodes, parent, 1);
@@ -242,17 +267,16 @@ void op_rmdir(fuse_req_t req, fuse_ino_t parent, const char *name)
         remove_name(m, req, parent, name, true);
 }
 
-#define RENAMES_MAX 20
-
-/* What is open beneath a directory stands against its renaming, and a release may come after the
- * close(2) that it belongs to: as long as files are being closed, it is tried again. */
+/* What is open beneath a directory stands against its renaming, and what is hidden in one against
+ * its being replaced. */
 static int rename_settled(struct mount *m, const struct node *from, const char *name,
                           const struct node *to, const char *new_name, bool replace)
 {
-    for (int tries = 0;; tries++) {
+    for (int waits = 0;;) {
         uint64_t closings = handles_closings(&m->handles);
+        bool hides = share_hides(m->share);
         int rc = share_rename(m->share, from->share, name, to->share, new_name, replace, NULL);
-        if (rc != -EACCES || tries == RENAMES_MAX || !handles_closed_since(&m->handles, closings))
+        if ((rc != -EACCES && !(rc == -ENOTEMPTY && hides)) || !settles(m, closings, &waits))
             return rc;
     }
 }

@@ -173,8 +173,9 @@ static int take_open(struct share *s, struct share_file *f, struct cache_file *n
 
 /* ---- by node ---- */
 
-/* What a kept handle is of is not written beside it: Samba holds on to times that were set for as
- * long as anything is open. With the lock, not while that is closed. */
+/* What a kept handle is of is not written beside it, nor is one kept that was open beside a writer
+ * (opens_sweep): Samba holds on to the times of before for as long as anything is open. With the
+ * lock, not while that is closed. */
 static void make_way(struct share *s, struct cache_file *file, unsigned how)
 {
     if (how & SHARE_WRITE)
@@ -607,6 +608,7 @@ static void finish_close(struct share *s, struct share_file *f)
     pthread_mutex_lock(&s->lock);
     if (p && !keeps)
         promise_put(s, p);
+    s->hidden -= f->unhides;
     if (f->file)
         cache_file_unref(s->cache, f->file);
     pthread_mutex_unlock(&s->lock);

@@ -80,6 +80,7 @@ struct share {
     bool alarm_given[OBSERVE_CACHES];    /* protected by lock */
     struct lock_desk desk;               /* who waits for whom; has its own lock */
     struct hash opened;                  /* struct opened; protected by lock */
+    unsigned hidden;                     /* of those, with hidden names; protected by lock */
     struct list closings;                /* struct closing, oldest first; protected by lock */
     unsigned closing_count;              /* protected by lock */
     pthread_t watch_thread;              /* constant while watch_started */

@@ -43,6 +43,7 @@ int opens_add(struct share *s, struct share_file *f, struct cache_file *file)
         o->file = cache_file_ref(file);
         list_init(&o->files);
     }
+    o->writable |= f->how & SHARE_WRITE;
     f->opened = o;
     f->file = cache_file_ref(file);
     list_add_tail(&o->files, &f->link);
@@ -142,11 +143,13 @@ void opens_sweep(struct share *s, struct opened *o, struct list *ret)
             continue;
         list_del(at);
         list_add_tail(ret, at);
-        f->must_close = o->locks || o->hidden;
+        f->must_close = o->locks || o->hidden || o->writable;
         f->opened = NULL;
     }
     if (!list_empty(&o->files))
         return;
+    if (o->hidden) /* the server lets them go with the last CLOSE */
+        container_of(ret->prev, struct share_file, link)->unhides = true;
     locks_free(o->locks);
     hash_del(&s->opened, &o->by_file);
     cache_file_unref(s->cache, o->file);
@@ -156,8 +159,16 @@ void opens_sweep(struct share *s, struct opened *o, struct list *ret)
 void opens_hidden(struct share *s, const struct cache_file *file)
 {
     struct opened *o = find(s, file);
-    if (o)
-        o->hidden++;
+    if (o && o->hidden++ == 0)
+        s->hidden++;
+}
+
+bool share_hides(struct share *s)
+{
+    pthread_mutex_lock(&s->lock);
+    bool hides = s->hidden;
+    pthread_mutex_unlock(&s->lock);
+    return hides;
 }
 
 void opens_changed(struct share *s, struct share_file *by)

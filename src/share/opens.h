@@ -21,6 +21,7 @@ struct opened {
     struct cache_file *file;  /* a reference; constant */
     struct list files;        /* struct share_file; protected by share->lock */
     unsigned hidden;          /* names that it has lost since; protected by share->lock */
+    bool writable;            /* one of its opens could write it; protected by share->lock */
     struct locks *locks;      /* NULL: none were ever asked for. Protected by share->lock */
 };
 
@@ -34,7 +35,9 @@ struct share_file {
     bool delays;              /* constant: SHARE_DELAY */
     int late;                 /* an error of what it delayed, to be reported; under share->lock */
     bool wrote;               /* protected by share->lock */
-    bool must_close;          /* its CLOSE lets go of locks or of a removed file, as above */
+    bool must_close;          /* its CLOSE lets go of locks, of a removed file, or of old times:
+                                 protected by share->lock */
+    bool unhides;             /* its CLOSE, the last one, ends the file's hidden names; as above */
     bool closed;              /* share_close was called; protected by share->lock */
     unsigned users;           /* requests by it under way; protected by share->lock */
 

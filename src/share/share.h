@@ -121,6 +121,9 @@ int share_file_getattr(struct share *s, struct share_node *n, struct share_file 
 /* Reads no more of what came along with the open: the file has changed since. */
 void share_file_changed(struct share_file *f);
 bool share_file_writes(const struct share_file *f); /* it was opened with SHARE_WRITE */
+/* Whether any file that lost a name here while it was open is open still: the directory in which
+ * the server has it under a hidden name is not empty to the server. */
+bool share_hides(struct share *s);
 /* Writes what waits, which share_flush would have reported; the CLOSE goes out and nobody waits. */
 void share_close(struct share *s, struct share_file *f);
 

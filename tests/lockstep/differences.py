@@ -106,6 +106,16 @@ def a_write_may_change_the_time_late_but_a_close_does_at_once(mount, local, shar
             put(f"{place}/f")
             late += os.stat(f"{place}/f").st_mtime_ns == OLD
         equal("after the close it is now", late, 0)
+        late = 0
+        for _ in range(50):  # somebody reads it meanwhile
+            os.utime(f"{place}/f", ns=(OLD, OLD))
+            with open(f"{place}/f", "wb"), open(f"{place}/f", "rb"):
+                told = os.stat(f"{place}/f").st_mtime_ns
+            if not (told == OLD and place == mount or time.time_ns() - told < 10**11):
+                check("emptied, the time is the old one or now", False, told)
+            code(os.open, f"{place}/f", os.O_CREAT | os.O_EXCL)  # the server is asked
+            late += os.stat(f"{place}/f").st_mtime_ns == OLD
+        equal("after both closes it is now", late, 0)
 
 
 @difference
@@ -203,6 +213,19 @@ def a_directory_that_had_such_a_file_is_removed_only_after_its_close(mount, loca
             equal("it looks empty", os.listdir(f"{place}/d"), [])
             equal("rmdir", code(os.rmdir, f"{place}/d"), error)
     equal("after the close", code(os.rmdir, f"{mount}/d"), "")
+    refused = []
+    for _ in range(50):  # the release of a file comes after its close, in a thread of its own
+        os.mkdir(f"{mount}/d")
+        with open(put(f"{mount}/d/f"), "rb"):
+            os.unlink(f"{mount}/d/f")
+        refused += filter(None, [code(os.rmdir, f"{mount}/d")])
+        os.makedirs(f"{mount}/d", exist_ok=True)
+        os.mkdir(f"{mount}/e")
+        with open(put(f"{mount}/d/f"), "rb"):
+            os.unlink(f"{mount}/d/f")
+        refused += filter(None, [code(os.rename, f"{mount}/e", f"{mount}/d")])
+        os.rmdir(f"{mount}/d")
+    equal("at once after each of 100 closes", refused, [])
 
 
 @difference

@@ -131,6 +131,11 @@ bool share_file_writes(const struct share_file *f)
     return f->how & SHARE_WRITE;
 }
 
+bool share_hides(struct share *s)
+{
+    return false; /* none of the files here stays under a hidden name */
+}
+
 void share_close(struct share *s, struct share_file *f)
 {
     pthread_mutex_lock(&s->lock);
