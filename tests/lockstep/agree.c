@@ -18,7 +18,8 @@
  *   - a write changes the time of writing late, at the latest when the file is closed;
  *   - a size that is set to what it is already, and room that is given or taken, leave the time of
  *     writing alone;
- *   - a time that is set while the file is open stays until it is closed, whatever is written.
+ *   - a time that is set while the file is open stays until it is closed, whatever is written;
+ *   - the directory in which an open file lost a name gets new times when that is closed.
  *
  * What is open where the local side tells, by /proc/self/fd: so no bookkeeping of our own can be
  * wrong.
@@ -166,6 +167,28 @@ static void note_times(struct side *local, const struct op *op)
         note(local, st.st_ino);
 }
 
+/* Before the name goes: the server has it under a hidden one, which goes later. */
+static void note_hides(struct side *local, const char *path)
+{
+    struct stat st;
+    char dir[PATH_SIZE];
+    snprintf(dir, sizeof(dir), "%s", path);
+    char *slash = strrchr(dir, '/');
+    if (slash)
+        *slash = 0;
+    if (fstatat(local->top, path, &st, AT_SYMLINK_NOFOLLOW) == 0 && is_open(local, st.st_ino) &&
+        fstatat(local->top, slash ? dir : ".", &st, 0) == 0)
+        note(local, st.st_ino);
+}
+
+bool agree_on_new_mtime(const struct side *local, const struct stat *st)
+{
+    for (size_t i = 0; S_ISDIR(st->st_mode) && i < local->sticky_count; i++)
+        if (local->sticky[i] == st->st_ino)
+            return true;
+    return false;
+}
+
 bool agree_on_old_mtime(const struct side *local, const struct stat *st)
 {
     for (size_t i = 0; i < local->sticky_count; i++)
@@ -197,9 +220,13 @@ bool agree_not(struct side *local, const struct op *op)
     case OP_FUTIMENS:
         note_times(local, op);
         return is_nameless_and_read(local, op->slot);
+    case OP_UNLINK:
+        note_hides(local, op->path);
+        return false;
     case OP_RMDIR:
         return anything_open_in(local, op->path);
     case OP_RENAME:
+        note_hides(local, op->to);
         return anything_open_in(local, op->path) || anything_open_in(local, op->to) ||
                any_open_has_links(local, op->path);
     case OP_CHMOD:

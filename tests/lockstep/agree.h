@@ -18,5 +18,7 @@ bool agree_on_links(const struct stat *a, const struct stat *b);
 bool agree_on_atime(const struct op *op);
 /* Whether a write may have left the file's mtime alone on the server. */
 bool agree_on_old_mtime(const struct side *local, const struct stat *st);
+/* Whether this directory's time of writing may be a new one where another was set. */
+bool agree_on_new_mtime(const struct side *local, const struct stat *st);
 
 #endif

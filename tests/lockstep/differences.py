@@ -206,6 +206,13 @@ def others_see_a_removed_file_under_a_hidden_name_while_it_is_open(mount, local,
 
 @difference
 def a_directory_that_had_such_a_file_is_removed_only_after_its_close(mount, local, share):
+    for place in (mount, local):
+        os.mkdir(f"{place}/t")
+        with open(put(f"{place}/t/f"), "rb"):
+            os.unlink(f"{place}/t/f")
+            os.utime(f"{place}/t", ns=(OLD, OLD))
+    equal("a local directory's times stay", os.stat(f"{local}/t").st_mtime_ns, OLD)
+    check("here they change with the close", wait_until(lambda: os.stat(f"{share}/t").st_mtime_ns != OLD))
     for place, error in ((mount, "ENOTEMPTY"), (local, "")):
         os.mkdir(f"{place}/d")
         with open(put(f"{place}/d/f"), "rb"):

@@ -107,6 +107,8 @@ static bool differ_in_mtime(const struct side *local, const char *what, const st
 {
     if (!was_set(a->st_mtim) && agree_on_old_mtime(local, a))
         return false;
+    if (!was_set(b->st_mtim) && agree_on_new_mtime(local, a))
+        return false;
     return differ_in_time("mtime", what, a->st_mtim, b->st_mtim, ret);
 }
 
