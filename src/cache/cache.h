@@ -285,13 +285,6 @@ void cache_notices_lost(struct cache *c);
 bool cache_verified(struct cache *c, struct cache_file *dir, const struct file_attr *attr,
                     struct cache_ticket ticket, uint64_t now);
 
-/* Whether the watch covers what is asked about the names in `dir` from now on. */
-bool cache_is_watched(const struct cache *c, const struct cache_file *dir);
-/* Until when the watch covers this listing of `dir` and the attributes in it; 0: it is not what is
- * believed now, or nobody promised to tell of both. A lease does not: it leaves out attributes. */
-uint64_t cache_listing_promised(const struct cache *c, const struct cache_file *dir,
-                                const struct cache_listing *l, uint64_t now);
-
 /* ---- own changes ---- */
 
 /*

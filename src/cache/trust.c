@@ -232,25 +232,6 @@ void cache_broken(struct cache *c, struct cache_file *f)
     file_settle(c, f);
 }
 
-bool cache_is_watched(const struct cache *c, const struct cache_file *dir)
-{
-    return c->max_age && c->watched && is_told_of(c, dir);
-}
-
-uint64_t cache_listing_promised(const struct cache *c, const struct cache_file *dir,
-                                const struct cache_listing *l, uint64_t now)
-{
-    const struct cache_dir *d = dir->dir;
-    if (!d || d->listing != l || has_doubts(d))
-        return 0;
-    struct stamp s = listing_stamp(l);
-    if (!watch_covers(c, dir, s.asked) || !order_after(s.asked, d->attr_void_before))
-        return 0;
-    uint64_t names = listing_term(c, dir, now).until;
-    uint64_t attributes = s.sent + c->lifetime[OBSERVE_INFO];
-    return now >= attributes ? 0 : names < attributes ? names : attributes;
-}
-
 void cache_promises_lost(struct cache *c)
 {
     c->promise_epoch++;

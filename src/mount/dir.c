@@ -59,13 +59,9 @@ static void page_done(struct page *p)
     free(p->given);
 }
 
-static void close_stream(struct mount *m, struct handle *handle)
-{
-    if (handle->copied)
-        known_stream_closed(&m->nodes, handle->node);
-    handle_unref(&m->handles, handle);
-}
-
+/* The kernel keeps no copy of what is read (cache_readdir): a stream that it served from a copy
+ * goes on here by its place alone when that is void, and in another listing this is the place of
+ * another name. */
 void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
     struct mount *m = call_of(req, UPCALL_OPENDIR);
@@ -75,21 +71,15 @@ void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
     if (rc < 0)
         return reply_error(req, rc);
 
-    if (m->kernel_cache && share_is_told(m->share, node->share)) {
-        bool goes_on;
-        known_stream_opened(&m->nodes, ino, &handle->copied, &goes_on);
-        fi->cache_readdir = handle->copied;
-        fi->keep_cache = goes_on;
-    }
     fi->fh = (uintptr_t)handle;
     if (fuse_reply_open(req, fi) < 0)
-        close_stream(m, handle);
+        handle_unref(&m->handles, handle);
 }
 
 void op_releasedir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
     struct mount *m = call_of(req, UPCALL_RELEASEDIR);
-    close_stream(m, handle_of(fi));
+    handle_unref(&m->handles, handle_of(fi));
     fuse_reply_err(req, 0);
 }
 
@@ -210,8 +200,6 @@ static void reply_page(struct mount *m, fuse_req_t req, uint64_t moment, size_t 
     int rc = page_init(&page, req, node->id, moment, size, plus);
     if (rc == 0)
         rc = fill(m, &page, nodes_ino(&m->nodes, node), handle->listing, off);
-    if (rc == 0 && off == 0 && handle->copied)
-        known_copied(&m->nodes, node->id, share_listing_promised_ns(m->share, handle->listing));
     if (rc < 0)
         reply_error(req, rc);
     if (rc < 0 || fuse_reply_buf(req, page.buf, page.used) < 0)

@@ -24,7 +24,6 @@ struct handle {
     fuse_ino_t node;          /* constant */
     struct share_file *file;  /* an open file; NULL in a directory's handle. Constant */
     atomic_bool wrote;        /* data was, or may have been, changed by it */
-    bool copied;              /* a directory: the kernel copies what it reads. Constant */
     struct window *window;    /* what is read ahead of it; NULL: nothing ever. Constant */
     bool flushed;             /* a descriptor of it was closed; protected by handles->lock */
 

@@ -481,7 +481,7 @@ static void take_node(struct nodes *n, struct node *node, struct known_step *ret
         .is_dir = node->is_dir,
         .content = !node->is_dir && wrong & WRONG_ATTR,
         .pages = wrong & (WRONG_PAGES | WRONG_LISTING) || (!node->is_dir && wrong & WRONG_ATTR),
-        .barrier = node->is_dir && node->streams,
+        .barrier = node->is_dir,
     };
     node->wrong = 0;
     list_del(&node->link);
@@ -521,43 +521,5 @@ void known_epoch_told(struct nodes *n)
 {
     pthread_mutex_lock(&n->lock);
     n->epoch_told = n->epoch_asked;
-    pthread_mutex_unlock(&n->lock);
-}
-
-/* ---- listings ---- */
-
-void known_stream_opened(struct nodes *n, fuse_ino_t dir, bool *ret_copies, bool *ret_goes_on)
-{
-    *ret_copies = *ret_goes_on = false;
-    pthread_mutex_lock(&n->lock);
-    struct node *d = nodes_find(n, dir);
-    if (d && (d->copied_at != d->names_at || d->copied_era != n->era) && d->streams == 0) {
-        d->copied_at = d->names_at;
-        d->copied_era = n->era;
-        d->copied_until = 0;
-    }
-    if (d && d->copied_at == d->names_at && d->copied_era == n->era) {
-        *ret_copies = true;
-        *ret_goes_on = clock_now() < d->copied_until;
-        d->streams++;
-    }
-    pthread_mutex_unlock(&n->lock);
-}
-
-void known_stream_closed(struct nodes *n, fuse_ino_t dir)
-{
-    pthread_mutex_lock(&n->lock);
-    struct node *d = nodes_find(n, dir);
-    if (d && d->streams)
-        d->streams--;
-    pthread_mutex_unlock(&n->lock);
-}
-
-void known_copied(struct nodes *n, fuse_ino_t dir, uint64_t valid_ns)
-{
-    pthread_mutex_lock(&n->lock);
-    struct node *d = nodes_find(n, dir);
-    if (d)
-        d->copied_until = valid_ns ? end_of(clock_now(), valid_ns) : 0;
     pthread_mutex_unlock(&n->lock);
 }

@@ -100,14 +100,4 @@ bool known_next(struct nodes *n, struct known_step *ret);
 /* Without: the kernel has expired all names that it was given before the step EPOCH. */
 void known_epoch_told(struct nodes *n);
 
-/* ---- listings ---- */
-
-/* A stream of the directory is opened: whether the kernel may copy what it reads, and may go on
- * with the copy that it has. */
-void known_stream_opened(struct nodes *n, fuse_ino_t dir, bool *ret_copies, bool *ret_goes_on);
-/* Of one that copies. */
-void known_stream_closed(struct nodes *n, fuse_ino_t dir);
-/* One that copies has been given the beginning of a listing that is promised for so long. */
-void known_copied(struct nodes *n, fuse_ino_t dir, uint64_t valid_ns);
-
 #endif

@@ -55,8 +55,6 @@ struct node {
     unsigned wrong;            /* what is */
     uint64_t era, turn;        /* how often everything, or all names in it, were */
     uint64_t names_at;         /* nodes->clock when a name in it last changed */
-    uint64_t copied_at, copied_era, copied_until; /* the kernel's copy of its listing */
-    unsigned streams;                             /* open ones that it is copied from */
 };
 
 struct nodes {

@@ -199,7 +199,8 @@ size_t procs_watched(struct procs *p, const unsigned device[2], bool used, uint6
         if (is_due(&p->all[i], used, now))
             look_at(p, &p->all[i], device, now);
 
-    qsort(p->nodes, p->node_count, sizeof(*p->nodes), by_number);
+    if (p->node_count)
+        qsort(p->nodes, p->node_count, sizeof(*p->nodes), by_number);
     size_t unique = 0;
     for (size_t i = 0; i < p->node_count; i++)
         if (unique == 0 || p->nodes[unique - 1] != p->nodes[i])

@@ -267,23 +267,6 @@ int share_listing_adopt(struct share *s, struct share_listing *l, size_t i, stru
     return r;
 }
 
-bool share_is_told(struct share *s, struct share_node *dir)
-{
-    pthread_mutex_lock(&s->lock);
-    bool told = cache_is_watched(s->cache, dir);
-    pthread_mutex_unlock(&s->lock);
-    return told;
-}
-
-uint64_t share_listing_promised_ns(struct share *s, struct share_listing *l)
-{
-    uint64_t now = clock_now();
-    pthread_mutex_lock(&s->lock);
-    uint64_t until = cache_listing_promised(s->cache, l->dir, l->list, now);
-    pthread_mutex_unlock(&s->lock);
-    return share_remaining(until, now);
-}
-
 void share_listing_free(struct share *s, struct share_listing *l)
 {
     if (!l)

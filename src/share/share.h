@@ -74,11 +74,6 @@ const struct file_attr *share_listing_entry(const struct share_listing *l, size_
 /* The node behind entry i (a reference in ret->node). */
 int share_listing_adopt(struct share *s, struct share_listing *l, size_t i,
                         struct share_entry *ret);
-/* Whether the server tells of every change of the names in `dir` and of their attributes. */
-bool share_is_told(struct share *s, struct share_node *dir);
-/* For how long the server has promised to tell of every change of the listing and of the attributes
- * in it (ns from now); 0: not of both, or it is not believed any more. */
-uint64_t share_listing_promised_ns(struct share *s, struct share_listing *l);
 void share_listing_free(struct share *s, struct share_listing *l);
 
 /* How a file is opened. */

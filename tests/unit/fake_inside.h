@@ -47,7 +47,6 @@ struct share {
     void (*hook_after)(void *user, const char *name); /* protected by lock */
     void *hook_after_user;                            /* protected by lock */
     struct share_listener listener;                   /* protected by lock */
-    atomic_bool promised;                             /* what is believed is promised, too */
     struct share_watch *watches[FAKE_WATCHES];
     unsigned watch_count;
     atomic_bool refuses_watches;

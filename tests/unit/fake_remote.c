@@ -103,11 +103,6 @@ void share_listen(struct share *s, const struct share_listener *listener)
     pthread_mutex_unlock(&s->lock);
 }
 
-void fake_share_promise(struct share *s)
-{
-    s->promised = true;
-}
-
 void fake_tell_name(struct share *s, const char *path)
 {
     const char *name;

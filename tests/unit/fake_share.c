@@ -328,16 +328,6 @@ int share_listing_adopt(struct share *s, struct share_listing *l, size_t i, stru
     return 0;
 }
 
-bool share_is_told(struct share *s, struct share_node *dir)
-{
-    return s->promised;
-}
-
-uint64_t share_listing_promised_ns(struct share *s, struct share_listing *l)
-{
-    return s->promised ? s->valid_ns : 0;
-}
-
 void share_listing_free(struct share *s, struct share_listing *l)
 {
     pthread_mutex_lock(&s->lock);

@@ -56,8 +56,6 @@ void fake_tell_names(struct share *s, const char *path);
 void fake_tell_node(struct share *s, const char *path);
 void fake_tell_all(struct share *s);
 bool fake_share_is_heard(struct share *s); /* there is a listener */
-/* From now on listings are promised for as long as they are believed. */
-void fake_share_promise(struct share *s);
 
 /* What others do in a directory at the top ("": the top itself), and what is told of it to who
  * watches it. */

@@ -71,7 +71,6 @@ static struct mounted *begin_told(void)
 {
     struct mounted *m = begin(LONG_NS);
     assert_true(fake_share_is_heard(m->share));
-    fake_share_promise(m->share);
     return m;
 }
 
@@ -239,28 +238,6 @@ static void a_file_that_was_written_is_read_anew_by_who_has_it_open(void **state
 }
 
 /* ---- listings ---- */
-
-static void a_promised_listing_is_read_once(void **state)
-{
-    struct mounted *m = begin_told();
-    bool has;
-    assert_int_equal(entries(m, "many", "f0007", &has), FAKE_FILES + 2);
-    assert_true(has);
-    fake_share_counts(m->share);
-    for (int i = 0; i < 3; i++)
-        assert_int_equal(entries(m, "many", "f0007", &has), FAKE_FILES + 2);
-    struct fake_counts c = fake_share_counts(m->share);
-    assert_int_equal(c.lists + c.adopts + c.lookups, 0);
-
-    fake_remote_file(m->share, "many/one-more", "");
-    assert_false(lists(m, "many", "one-more"));
-    fake_tell_name(m->share, "many/one-more");
-    SOON(lists(m, "many", "one-more"));
-    fake_remote_remove(m->share, "many/one-more");
-    fake_tell_names(m->share, "many");
-    assert_false(lists(m, "many", "one-more")); /* at once: the open says that the copy is old */
-    finish(m);
-}
 
 static void own_changes_are_listed_at_once(void **state)
 {
@@ -466,46 +443,6 @@ static void what_is_marked_often_is_told_once(void **state)
     fake_share_free(s);
 }
 
-static void a_listing_is_copied_from_one_state_only(void **state)
-{
-    struct share *s = fake_share_new(LONG_NS);
-    struct nodes n;
-    bool copies, goes_on;
-    share_node_ref(s, share_root(s));
-    assert_int_equal(nodes_init(&n, s, share_root(s)), 0);
-    known_stream_opened(&n, FUSE_ROOT_ID, &copies, &goes_on);
-    assert_true(copies && !goes_on);
-    known_copied(&n, FUSE_ROOT_ID, 1);
-    known_stream_opened(&n, FUSE_ROOT_ID, &copies, &goes_on);
-    assert_true(copies && !goes_on); /* its time is over */
-    known_copied(&n, FUSE_ROOT_ID, LONG_NS);
-    known_stream_opened(&n, FUSE_ROOT_ID, &copies, &goes_on);
-    assert_true(copies && goes_on);
-    void (*const change[])(struct nodes *, fuse_ino_t, const char *) = {known_appeared, known_left};
-    for (int i = 0; i < 5; i++) {
-        if (i < 2)
-            change[i](&n, FUSE_ROOT_ID, "x");
-        else if (i == 2)
-            known_name_wrong(&n, FUSE_ROOT_ID, "x", 1);
-        else if (i == 3)
-            known_names_wrong(&n, FUSE_ROOT_ID);
-        else
-            known_all_wrong(&n);
-        known_stream_opened(&n, FUSE_ROOT_ID, &copies, &goes_on);
-        assert_true(!copies && !goes_on); /* there are older streams */
-        for (int streams = i ? 1 : 3; streams--;)
-            known_stream_closed(&n, FUSE_ROOT_ID);
-        known_stream_opened(&n, FUSE_ROOT_ID, &copies, &goes_on);
-        assert_true(copies && !goes_on);
-        known_copied(&n, FUSE_ROOT_ID, LONG_NS);
-        known_stream_opened(&n, FUSE_ROOT_ID, &copies, &goes_on);
-        assert_true(copies && goes_on);
-        known_stream_closed(&n, FUSE_ROOT_ID);
-    }
-    nodes_done(&n);
-    fake_share_free(s);
-}
-
 static void what_moved_while_it_was_told_of_is_told_of_where_it_is_now(void **state)
 {
     struct share *s = fake_share_new(LONG_NS);
@@ -556,7 +493,6 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_answer_is_fresh_only_if_nothing_about_it_was_marked),
         cmocka_unit_test(what_is_marked_often_is_told_once),
-        cmocka_unit_test(a_listing_is_copied_from_one_state_only),
         cmocka_unit_test(what_moved_while_it_was_told_of_is_told_of_where_it_is_now),
         cmocka_unit_test(no_more_absences_are_given_than_can_be_noted),
         cmocka_unit_test(a_name_that_appears_ends_the_absence_of_all_its_spellings),
@@ -567,7 +503,6 @@ int main(void)
         cmocka_unit_test(all_names_of_a_directory_may_have_changed),
         cmocka_unit_test(when_everything_may_have_changed_nothing_is_kept),
         cmocka_unit_test(a_file_that_was_written_is_read_anew_by_who_has_it_open),
-        cmocka_unit_test(a_promised_listing_is_read_once),
         cmocka_unit_test(own_changes_are_listed_at_once),
         cmocka_unit_test(a_stream_from_before_a_change_gives_its_state_to_nobody_else),
         cmocka_unit_test(an_answer_from_before_a_change_is_not_kept),
