@@ -134,6 +134,11 @@ class Judge:
     def _end(self, change, path, names):
         return self._deadline(change, path, names) if change.names() else change.end
 
+    def _by_time(self, change, path):
+        """What was asked for between a change's steps, after it was told, is under no promise that ended: it lives its time."""
+        told = None if self.own else self._told(change, path, False)
+        return change.end + self.limit + GRACE + self._slack(change.end) if told is not None and told < change.end else 0
+
     def _timeline(self, path, deadline):
         """[(state, from, until)]: a state is None, DIRECTORY, a File, or the pair between which it is in flux."""
         spans, begin, state = [], 0, self.world.initial.get(path)
@@ -141,7 +146,7 @@ class Judge:
             until = deadline(change, path, change.names())
             spans.append((state, begin, until))
             if path in change.flux:
-                spans.append(((before, after), change.begin, max(until, deadline(change, path, False))))
+                spans.append(((before, after), change.begin, max(until, deadline(change, path, False), self._by_time(change, path))))
             begin, state = change.begin, after
         spans.append((state, begin, ALWAYS))
         return self._together(spans)

@@ -86,6 +86,7 @@ def unchanged(samba):
         equal("a file that was read is read again without a request", (get(f"{d}/f001"), text), ("1 " * 20,) * 2)
         creates = requests(place)["CREATE"]
         for _ in range(3):
+            wait_until(lambda: leases(place)["dormant"]["files"])  # a release comes after its close(2)
             get(f"{d}/f001")
         equal("as often as one likes", requests(place)["CREATE"], creates)
         check("by the handle that is kept", leases(place)["reopened"] >= 3, leases(place))
