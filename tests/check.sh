@@ -7,7 +7,7 @@
 #   TSan            what is threaded: client, share, mount, observe, relay
 #   fuzz            each decoder for FUZZ_SECONDS (default 5)
 #
-# The next build is made, at low priority, while the tests of the one before run: those mostly wait.
+# The next build is made, at low priority, while the tests of the one before run: those mostly wait, three at a time.
 # Ends with one line that counts every check: "N passed, N failed".
 set -u
 build=${1:?usage: check.sh BUILD}
@@ -31,7 +31,7 @@ run() {
     local name=$1 dir=$2
     shift 2
     echo "== $name"
-    if ! meson test -C "$dir" --print-errorlogs "$@"; then
+    if ! meson test -C "$dir" --num-processes 3 --print-errorlogs "$@"; then
         failed=$((failed + 1)) # also what ended without a count: a crash, a time-out
     fi
     count "$dir/meson-logs/testlog.txt"
