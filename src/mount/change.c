@@ -201,7 +201,7 @@ static void name_leaves(struct mount *m, const struct node *dir, const char *nam
 }
 
 /* Of waits for the next release, each of a few milliseconds. */
-#define SETTLES_MAX 10
+#define SETTLES_MAX 30
 
 /* A release may come after the close(2) that it belongs to. What the server refuses for something
  * that is open is tried again as long as files are being closed. */
