@@ -13,10 +13,9 @@
  * what has changed since the snapshot, what is open for writing here, and what only a look-up can
  * tell from a symbolic link, is given by its name alone.
  *
- * The kernel copies what a stream reads, and answers the next streams from it, for as long as the
- * server's promise covers the listing and the attributes in it: longer, and each entry would cost a
- * look-up, where reading the listing again brings all of them at once. known.h has the rule by
- * which a copy goes on.
+ * The kernel keeps no copy of what it reads (cache_readdir): a stream that it served from one goes
+ * on here by its place alone when the copy is void, and in another listing this is the place of
+ * another name.
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -59,9 +58,6 @@ static void page_done(struct page *p)
     free(p->given);
 }
 
-/* The kernel keeps no copy of what is read (cache_readdir): a stream that it served from a copy
- * goes on here by its place alone when that is void, and in another listing this is the place of
- * another name. */
 void op_opendir(fuse_req_t req, fuse_ino_t ino, struct fuse_file_info *fi)
 {
     struct mount *m = call_of(req, UPCALL_OPENDIR);

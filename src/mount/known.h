@@ -22,11 +22,6 @@
  * all of them, so they are found by their folded name. There is a bound: what cannot be noted is
  * told without a timeout.
  *
- * Listings. The kernel keeps a directory's listing from one open of it to the next where the open
- * says so. It may, if no name in the directory has changed since the first stream that the kernel
- * copies from was opened: a stream takes its snapshot later than that. Streams from before a change
- * may still bring pages of the state before, so as long as one is open nobody begins a new copy.
- *
  * All under the node table's lock, which is a leaf.
  */
 #ifndef LARDER_MOUNT_KNOWN_H
