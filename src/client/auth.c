@@ -170,22 +170,30 @@ bool auth_complete(const struct auth *a)
     return a->complete;
 }
 
-int auth_key(struct auth *a, uint8_t ret[static SECURE_KEY_SIZE], struct error *err)
+static void wipe_set(gss_buffer_set_t *set)
 {
-    OM_uint32 minor, ignored;
+    OM_uint32 ignored;
+    for (size_t i = 0; *set && i < (*set)->count; i++)
+        explicit_bzero((*set)->elements[i].value, (*set)->elements[i].length);
+    gss_release_buffer_set(&ignored, set);
+}
+
+int auth_key(struct auth *a, uint8_t ret[static AUTH_KEY_MAX], size_t *ret_len, struct error *err)
+{
+    OM_uint32 minor;
     gss_buffer_set_t set = GSS_C_NO_BUFFER_SET;
     OM_uint32 major = gss_inquire_sec_context_by_oid(&minor, a->context, &session_key, &set);
     if (GSS_ERROR(major))
         return gss_error(err, "the logon gave no session key", major, minor);
-    if (!set || set->count == 0 || set->elements[0].length == 0) {
-        gss_release_buffer_set(&ignored, &set);
-        return error_set(err, -EACCES, 0, "the logon gave no session key");
+    size_t len = set && set->count ? set->elements[0].length : 0;
+    if (len == 0 || len > AUTH_KEY_MAX) {
+        wipe_set(&set);
+        return error_set(err, -EACCES, 0, "the logon gave no session key of 1 to %d bytes",
+                         AUTH_KEY_MAX);
     }
-    size_t len = set->elements[0].length;
-    memset(ret, 0, SECURE_KEY_SIZE);
-    memcpy(ret, set->elements[0].value, len < SECURE_KEY_SIZE ? len : SECURE_KEY_SIZE);
-    for (size_t i = 0; i < set->count; i++)
-        explicit_bzero(set->elements[i].value, set->elements[i].length);
-    gss_release_buffer_set(&ignored, &set);
+    memset(ret, 0, AUTH_KEY_MAX);
+    memcpy(ret, set->elements[0].value, len);
+    *ret_len = len;
+    wipe_set(&set);
     return 0;
 }

@@ -22,8 +22,11 @@ struct auth *auth_free(struct auth *a);
 int auth_step(struct auth *a, struct rd token, struct rd *ret_token, struct error *err);
 /* Whether both sides are satisfied: the server has proved that it knows the password too. */
 bool auth_complete(const struct auth *a);
-/* The first 16 bytes of the key that both sides know now, padded with zeroes (3.2.5.3.1). */
-int auth_key(struct auth *a, uint8_t ret[static SECURE_KEY_SIZE], struct error *err);
+/* The key that both sides know now, 1 to AUTH_KEY_MAX bytes, zeroes behind it. Signing and the
+ * 128-bit ciphers use its first SECURE_KEY_SIZE bytes, the 256-bit ciphers all of it (3.2.5.3.1:
+ * Session.SessionKey and FullSessionKey). The caller wipes it. */
+#define AUTH_KEY_MAX 64
+int auth_key(struct auth *a, uint8_t ret[static AUTH_KEY_MAX], size_t *ret_len, struct error *err);
 
 /* For texts: whom we log on as. Lives as long as `a`. */
 const char *auth_user(const struct auth *a);

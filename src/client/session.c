@@ -128,10 +128,11 @@ static int start_signing(struct logon *l)
     struct conn *c = l->client->conn;
     bool signing =
         l->options->require_signing || (c->server_security_mode & SMB2_NEGOTIATE_SIGNING_REQUIRED);
-    uint8_t session_key[SECURE_KEY_SIZE], signing_key[SECURE_KEY_SIZE];
+    uint8_t session_key[AUTH_KEY_MAX], signing_key[SECURE_KEY_SIZE];
+    size_t key_len;
     struct secure_signer *signer = NULL;
 
-    int r = auth_key(l->auth, session_key, l->err);
+    int r = auth_key(l->auth, session_key, &key_len, l->err);
     if (r < 0)
         return r;
     r = secure_signing_key(c->dialect, session_key, l->preauth, signing_key);
