@@ -111,9 +111,10 @@ bool nodes_pages_whole(struct nodes *n, const struct node *node);
 /* An open found the file in this state. Returns whether the kernel's pages are of the same state,
  * and remembers it. Size and time of writing alone do not tell: a file that is unpacked over
  * another may have both from it, and its id too. (Samba has no time of change of its own: it tells
- * the time of writing twice.) `promised`: the open is an older one that was kept, under the
- * server's promise that nobody changes the file; what is told of its time of creation may be a
- * listing's then, where Samba has another one. */
+ * the time of writing twice.) `promised`: since the open before it has been open all the time,
+ * under the server's promise that nobody changes it, so it can be no other one: what is told of its
+ * time of creation is not looked at then. Samba has one for listings and for later opens, and
+ * another for the first. */
 bool nodes_pages_keep(struct nodes *n, struct node *node, const struct file_attr *attr,
                       bool promised);
 /* The kernel got the bytes up to `end`. */

@@ -233,6 +233,7 @@ static int open_by_name(struct share *s, struct share_node *n, unsigned how,
         return 0;
     }
     make_way(s, n, how);
+    uint64_t since = promise_held_since(s, n);
     int r = share_wire_path(s, n, NULL, 0, &path, err);
     const struct file_attr *known = cache_file_heard(n);
     if (known)
@@ -261,8 +262,10 @@ static int open_by_name(struct share *s, struct share_node *n, unsigned how,
         until = cache_commit_attr(s->cache, n, &attr, ticket, clock_now());
     if (r == 0)
         r = take_open(s, f, n, &attr, ticket, &until, &e);
-    if (r == 0 && ret_entry)
+    if (r == 0 && ret_entry) {
         share_entry_of(n, &attr, until, ret_entry);
+        ret_entry->kept = since && since == promise_held_since(s, n);
+    }
     pthread_mutex_unlock(&s->lock);
     free(path);
     if (r == 0) {

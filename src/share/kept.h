@@ -19,7 +19,8 @@ struct promise {
     bool stray;               /* its key is another file's by now, or a second one: finds nobody */
     bool refused;             /* the server knows the key by another name: not asked for again */
     bool doubted;             /* broken while the file was not known */
-    bool counted;             /* the cache believes by it */
+    bool counted;             /* the cache believes by it ... */
+    uint64_t counted_since;   /* ... without a break since then: some open of ours was there */
     struct client_file *dormant;
     uint64_t dormant_since;
     uint64_t opened_at;     /* when the CREATE of the newest open was sent */

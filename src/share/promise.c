@@ -228,6 +228,15 @@ static void keep_parent(struct share *s, struct promise *p, struct promise_ask *
     ask->parent = NULL;
 }
 
+/* The cache may believe by it from now on. */
+static void begin_belief(struct share *s, struct promise *p, struct cache_ticket ticket)
+{
+    if (!cache_promised(s->cache, p->file, ticket) || p->counted)
+        return;
+    p->counted = true;
+    p->counted_since = clock_now();
+}
+
 struct promise *promise_answer(struct share *s, struct promise_ask *ask, bool opened,
                                struct cache_file *f, struct cache_ticket ticket)
 {
@@ -243,7 +252,7 @@ struct promise *promise_answer(struct share *s, struct promise_ask *ask, bool op
         p->state = client_lease_state(p->lease);
         s->promises.granted += ask->lease.ret_state != 0;
         if (!p->stray && !p->doubted && ask->lease.ret_state & CLIENT_LEASE_READ)
-            p->counted |= cache_promised(s->cache, f, ticket);
+            begin_belief(s, p, ticket);
         p->doubted = false;
         keep_parent(s, p, ask);
     } else if (p) {
@@ -353,6 +362,12 @@ bool promise_keeps(struct share *s, const struct cache_file *f)
     return find_dormant(s, f) != NULL;
 }
 
+uint64_t promise_held_since(const struct share *s, const struct cache_file *f)
+{
+    const struct promise *p = find(s, f);
+    return p && p->counted ? p->counted_since : 0;
+}
+
 struct client_file *promise_reopen(struct share *s, struct cache_file *f,
                                    struct promise **ret_promise)
 {
@@ -381,7 +396,7 @@ struct client_file *promise_relist(struct share *s, struct cache_file *dir,
 void promise_renewed(struct share *s, struct promise *p, struct cache_ticket ticket)
 {
     if (!p->stray && client_lease_state(p->lease) & CLIENT_LEASE_READ)
-        p->counted |= cache_promised(s->cache, p->file, ticket);
+        begin_belief(s, p, ticket);
 }
 
 bool promise_may_delay(const struct share *s, const struct cache_file *f)

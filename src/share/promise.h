@@ -67,6 +67,9 @@ void promise_put(struct share *s, struct promise *p);
 /* With the lock: whether a handle of `f` is kept that is as good as a new one for reading or
  * listing. */
 bool promise_keeps(struct share *s, const struct cache_file *f);
+/* With the lock: since when `f` has been open here under an unbroken promise; 0: it is not. What is
+ * the same before and after a request held all the time. */
+uint64_t promise_held_since(const struct share *s, const struct cache_file *f);
 /* It is taken out for a program: no request. *ret_promise is what promise_close gets back. NULL: a
  * break has just taken it. With the lock. */
 struct client_file *promise_reopen(struct share *s, struct cache_file *f,

@@ -42,7 +42,7 @@ struct share_entry {
     uint64_t valid_ns;
     bool exact;   /* the name asked for is the server's own spelling */
     bool is_link; /* a symbolic link, for share_read_link */
-    bool kept; /* share_open: by a handle that was kept open, under a promise; nothing was asked */
+    bool kept;    /* share_open: it has been open all the time, under an unbroken promise */
 };
 
 /* ---- by node ---- */
