@@ -44,6 +44,7 @@ configure() {
 }
 
 export ASAN_OPTIONS=fast_unwind_on_malloc=0 UBSAN_OPTIONS=halt_on_error=1:print_stacktrace=1
+export KRB5_CONFIG=$here/tests/interop/krb5.conf
 export LSAN_OPTIONS=suppressions=$here/tests/lsan.supp:print_suppressions=0
 
 # what clang-format and the arrows between the rooms say

@@ -15,6 +15,7 @@ set -u
 build=${1:?usage: soak.sh BUILD}
 here=$(cd "$(dirname "$0")/.." && pwd)
 failed=0
+export KRB5_CONFIG=$here/tests/interop/krb5.conf
 for seed in $(seq "${SOAK_MODELS:-20}"); do
     out=$("$build/tests/model/model" 1000000 "$seed") || failed=$((failed + 1))
     echo "$out" | tail -1

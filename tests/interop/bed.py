@@ -22,6 +22,7 @@ os.environ["LSAN_OPTIONS"] = f"suppressions={SUPPRESSIONS}:print_suppressions=0:
 os.environ["ASAN_OPTIONS"] = f"fast_unwind_on_malloc=0:log_path={REPORTS}/report"
 os.environ["UBSAN_OPTIONS"] = f"print_stacktrace=1:log_path={REPORTS}/report"
 os.environ["TSAN_OPTIONS"] = f"log_path={REPORTS}/report"
+os.environ["KRB5_CONFIG"] = os.path.join(HERE, "krb5.conf")
 signal.signal(signal.SIGINT, signal.default_int_handler)  # where it was ignored (a job in the background), children would ignore it, too
 LARDER = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else ""
 passed = failed = 0

@@ -49,6 +49,13 @@ mount --bind "$dir" "$root$dir"
 mount -t proc proc "$root/proc"
 exec chroot "$root" "$@"'
 
+# The machine's /etc/$1, there. Never half of it: others may be starting in the same root.
+into_root() {
+    cmp -s "/etc/$1" "$root/etc/$1" && return
+    cp "/etc/$1" "$root/etc/$1.$$"
+    mv "$root/etc/$1.$$" "$root/etc/$1"
+}
+
 write_config() {
     local d=$1
     cat <<CONF
@@ -126,7 +133,7 @@ start() {
     [ "$(id -u)" != 0 ] || chown -R "$user" "$d/share"
     local -a run=()
     if [ -n "$root" ]; then
-        cp /etc/passwd /etc/group "$root/etc/"
+        for file in passwd group; do into_root "$file"; done
         run=(unshare --mount bash -eu -c "$run_in_root" run_in_root "$root" "$d")
     fi
     printf '%s\n%s\n' "$password" "$password" |
