@@ -8,13 +8,16 @@
 #   fuzz            each decoder for FUZZ_SECONDS (default 5)
 #
 # The next build is made, at low priority, while the tests of the one before run: those mostly wait, three at a time.
-# Ends with one line that counts every check: "N passed, N failed".
+# Ends with what failed, once more (who reads only the end of a long log has to know), and with one line that counts
+# every check: "N passed, N failed".
 set -u
 build=${1:?usage: check.sh BUILD}
 here=$(cd "$(dirname "$0")/.." && pwd)
 seconds=${FUZZ_SECONDS:-5}
 passed=0
 failed=0
+reasons=$(mktemp)
+trap 'rm -f "$reasons"' EXIT
 
 # Counts what the tests of one run printed, from meson's log: cmocka's lines and our own.
 count() {
@@ -33,6 +36,7 @@ run() {
     echo "== $name"
     if ! meson test -C "$dir" --num-processes 3 --print-errorlogs "$@"; then
         failed=$((failed + 1)) # also what ended without a count: a crash, a time-out
+        "$here/tests/failures.py" "$dir" "$name" >>"$reasons"
     fi
     count "$dir/meson-logs/testlog.txt"
 }
@@ -53,6 +57,7 @@ if "$here/tests/form.py"; then
     passed=$((passed + 1))
 else
     failed=$((failed + 1))
+    echo "form: see above" >>"$reasons"
 fi
 
 later() { renice -n 10 -p "$BASHPID" >/dev/null; "$@"; }
@@ -74,7 +79,9 @@ if FUZZ_BUILD="$build-fuzz" "$here/tests/fuzz/run.sh" "$seconds"; then
     passed=$((passed + 1))
 else
     failed=$((failed + 1))
+    echo "fuzz: see above" >>"$reasons"
 fi
 
+[ "$failed" = 0 ] || { echo "== what failed"; head -n 40 "$reasons"; }
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]
