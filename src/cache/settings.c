@@ -44,7 +44,8 @@
     PROMISES
 
 #define CONNECTION                                                                                 \
-    .require_security_signature = true, .smb2_dialect_min = 0x0202, .smb2_dialect_max = 0x0311
+    .require_security_signature = true, .encryption_ciphers = {4, {2, 1, 4, 3}},                   \
+    .signing_algorithms = {3, {2, 1, 0}}, .smb2_dialect_min = 0x0202, .smb2_dialect_max = 0x0311
 
 static const struct settings profiles[] = {
     {
@@ -101,9 +102,28 @@ int settings_profile(const char *name, struct settings *ret, struct error *err)
 }
 _Static_assert(LENGTH(profiles) == 4, "the text above names all profiles");
 
+void settings_keep_connection(const struct settings *from, struct settings *to)
+{
+    to->require_security_signature = from->require_security_signature;
+    to->signing_algorithms = from->signing_algorithms;
+    to->require_encryption = from->require_encryption;
+    to->encryption_ciphers = from->encryption_ciphers;
+    to->enable_insecure_guest_logons = from->enable_insecure_guest_logons;
+    to->smb2_dialect_min = from->smb2_dialect_min;
+    to->smb2_dialect_max = from->smb2_dialect_max;
+}
+
 /* ---- the table ---- */
 
-enum kind { KIND_SWITCH, KIND_U32, KIND_U64, KIND_DIALECT_MIN, KIND_DIALECT_MAX };
+enum kind {
+    KIND_SWITCH,
+    KIND_U32,
+    KIND_U64,
+    KIND_DIALECT_MIN,
+    KIND_DIALECT_MAX,
+    KIND_CIPHERS,
+    KIND_SIGNING
+};
 
 struct setting {
     struct setting_info info;
@@ -168,6 +188,18 @@ static const struct setting table[] = {
              "how long what is written may wait under a lease; 0: not at all"),
     SWITCH("RequireSecuritySignature", require_security_signature,
            "sign every request and refuse what is not signed"),
+    {{"SigningAlgorithms", "",
+      "what may sign, in order of preference: AES_GMAC, AES_CMAC, HMAC_SHA256", 0, 2},
+     KIND_SIGNING,
+     AT(signing_algorithms)},
+    SWITCH("RequireEncryption", require_encryption,
+           "encrypt everything, and refuse a server that can not"),
+    {{"EncryptionCiphers", "", "what may encrypt, in order of preference; AES_128_GCM is one", 1,
+      4},
+     KIND_CIPHERS,
+     AT(encryption_ciphers)},
+    SWITCH("EnableInsecureGuestLogons", enable_insecure_guest_logons,
+           "accept a guest session, which is neither signed nor encrypted"),
     {{"Smb2DialectMin", "", "the oldest dialect offered: 2.0.2, 2.1, 3.0, 3.0.2 or 3.1.1", 0x0202,
       0x0311},
      KIND_DIALECT_MIN,
@@ -202,6 +234,11 @@ static const struct dialect {
     {"3.0", "SMB300", 0x0300},   {"3.0.2", "SMB302", 0x0302}, {"3.02", "SMB302", 0x0302},
     {"3.1.1", "SMB311", 0x0311}, {"3.11", "SMB311", 0x0311},
 };
+
+static char lower(char c)
+{
+    return c >= 'A' && c <= 'Z' ? (char)(c + 'a' - 'A') : c;
+}
 
 /* Decimal digits alone: no sign, no space, no unit. */
 static int parse_number(const char *text, uint64_t min, uint64_t max, uint64_t *ret)
@@ -238,6 +275,68 @@ static int parse_switch(const char *text, bool *ret)
     return -EINVAL;
 }
 
+/* By Windows' names, where Windows has any. */
+struct algorithm {
+    const char *name; /* NULL: past the last */
+    uint8_t id;
+};
+static const struct algorithm ciphers[] = {
+    {"AES_128_GCM", 2}, {"AES_128_CCM", 1}, {"AES_256_GCM", 4}, {"AES_256_CCM", 3}, {NULL, 0},
+};
+static const struct algorithm signers[] = {
+    {"AES_GMAC", 2},
+    {"AES_CMAC", 1},
+    {"HMAC_SHA256", 0},
+    {NULL, 0},
+};
+
+static const struct algorithm *algorithms_of(const struct setting *row)
+{
+    return row->kind == KIND_CIPHERS ? ciphers : signers;
+}
+
+/* Windows writes AES_128_GCM, everybody else AES-128-GCM. */
+static bool is_algorithm(const char *text, size_t len, const char *name)
+{
+    if (strlen(name) != len)
+        return false;
+    for (size_t i = 0; i < len; i++)
+        if (lower(text[i] == '-' ? '_' : text[i]) != lower(name[i]))
+            return false;
+    return true;
+}
+
+/* Names with commas or spaces between, each at most once. */
+static int parse_choice(const char *text, const struct algorithm *known,
+                        struct settings_choice *ret)
+{
+    struct settings_choice c = {0};
+    for (text += strspn(text, ", "); *text; text += strspn(text, ", ")) {
+        size_t len = strcspn(text, ", ");
+        const struct algorithm *a = known;
+        while (a->name && !is_algorithm(text, len, a->name))
+            a++;
+        if (!a->name || memchr(c.id, a->id, c.count))
+            return -EINVAL;
+        c.id[c.count++] = a->id;
+        text += len;
+    }
+    if (c.count == 0)
+        return -EINVAL;
+    *ret = c;
+    return 0;
+}
+
+static void print_choice(const struct settings_choice *c, const struct algorithm *known, char *out,
+                         size_t cap)
+{
+    size_t len = 0;
+    for (uint8_t i = 0; i < c->count; i++)
+        for (const struct algorithm *a = known; a->name; a++)
+            if (a->id == c->id[i])
+                len += (size_t)snprintf(out + len, cap - len, "%s%s", i ? ", " : "", a->name);
+}
+
 /* Windows' "None" is no limit: the far end of what there is. */
 static int parse_dialect(const char *text, uint16_t none, uint16_t *ret)
 {
@@ -266,6 +365,9 @@ static int set_value(struct settings *s, const struct setting *row, const char *
         return parse_dialect(text, dialects[0].revision, at);
     case KIND_DIALECT_MAX:
         return parse_dialect(text, dialects[LENGTH(dialects) - 1].revision, at);
+    case KIND_CIPHERS:
+    case KIND_SIGNING:
+        return parse_choice(text, algorithms_of(row), at);
     case KIND_U32:
         if ((r = parse_number(text, row->info.min, row->info.max, &number)) == 0)
             *(uint32_t *)at = (uint32_t)number;
@@ -289,6 +391,16 @@ static int bad_value(const struct setting *row, const char *name, const char *va
         return error_set(err, -EINVAL, 0,
                          "%s=%.60s: takes one of 2.0.2, 2.1, 3.0, 3.0.2, 3.1.1 or None", name,
                          value);
+    case KIND_CIPHERS:
+        return error_set(err, -EINVAL, 0,
+                         "%s=%.60s: takes some of AES_128_GCM, AES_128_CCM, AES_256_GCM, "
+                         "AES_256_CCM, the preferred one first",
+                         name, value);
+    case KIND_SIGNING:
+        return error_set(err, -EINVAL, 0,
+                         "%s=%.60s: takes some of AES_GMAC, AES_CMAC, HMAC_SHA256, the preferred "
+                         "one first",
+                         name, value);
     case KIND_U32:
     case KIND_U64:
         break;
@@ -310,11 +422,6 @@ static const struct setting *find(const char *name)
 }
 
 #define NAME_MAX_LEN 31 /* of our own names; checked by the unit test */
-
-static char lower(char c)
-{
-    return c >= 'A' && c <= 'Z' ? (char)(c + 'a' - 'A') : c;
-}
 
 /* Levenshtein's distance between what was given and a known name, case aside, with one row of the
  * matrix: only the known name's length has to be bounded. */
@@ -384,25 +491,29 @@ int settings_set(struct settings *s, const char *name, const char *value, struct
     return 0;
 }
 
-const char *settings_get(const struct settings *s, size_t index, char out[static 32])
+const char *settings_get(const struct settings *s, size_t index, char out[static SETTINGS_TEXT_MAX])
 {
     const struct setting *row = &table[index];
     const void *at = (const char *)s + row->offset;
     switch (row->kind) {
     case KIND_SWITCH:
-        snprintf(out, 32, "%s", *(const bool *)at ? "true" : "false");
+        snprintf(out, SETTINGS_TEXT_MAX, "%s", *(const bool *)at ? "true" : "false");
         break;
     case KIND_U32:
-        snprintf(out, 32, "%" PRIu32, *(const uint32_t *)at);
+        snprintf(out, SETTINGS_TEXT_MAX, "%" PRIu32, *(const uint32_t *)at);
         break;
     case KIND_U64:
-        snprintf(out, 32, "%" PRIu64, *(const uint64_t *)at);
+        snprintf(out, SETTINGS_TEXT_MAX, "%" PRIu64, *(const uint64_t *)at);
+        break;
+    case KIND_CIPHERS:
+    case KIND_SIGNING:
+        print_choice(at, algorithms_of(row), out, SETTINGS_TEXT_MAX);
         break;
     case KIND_DIALECT_MIN:
     case KIND_DIALECT_MAX:
         for (size_t i = LENGTH(dialects); i-- > 0;) /* the first spelling stays */
             if (dialects[i].revision == *(const uint16_t *)at)
-                snprintf(out, 32, "%s", dialects[i].name);
+                snprintf(out, SETTINGS_TEXT_MAX, "%s", dialects[i].name);
         break;
     }
     return out;

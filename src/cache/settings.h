@@ -20,6 +20,14 @@ enum settings_on_miss {
     ON_MISS_STAT,     /* STAT the path */
 };
 
+/* Algorithms that may be agreed on, the one that is wanted most first; by their numbers on the
+ * wire. */
+#define SETTINGS_CHOICES 4
+struct settings_choice {
+    uint8_t count; /* at least 1 */
+    uint8_t id[SETTINGS_CHOICES];
+};
+
 struct settings {
     char profile[16]; /* "23h2", "25h2", "larder", "off" */
 
@@ -57,12 +65,19 @@ struct settings {
     bool performance_events; /* one event a request */
 
     /* The connection. */
-    bool require_security_signature;
+    bool require_security_signature, require_encryption;
+    struct settings_choice encryption_ciphers; /* MS-SMB2 2.2.3.1.2 */
+    struct settings_choice signing_algorithms; /* 2.2.3.1.7 */
+    bool enable_insecure_guest_logons;
     uint16_t smb2_dialect_min, smb2_dialect_max; /* 0x0202 ... 0x0311 */
 };
 
 /* A profile's settings; -ENOENT (err names the profiles) for an unknown name. */
 int settings_profile(const char *name, struct settings *ret, struct error *err);
+
+/* What is said of the connection, its signing and encryption, is no profile's affair: copied from
+ * `from`. */
+void settings_keep_connection(const struct settings *from, struct settings *to);
 
 /* Sets one by its name. -ENOENT for an unknown name (err has a known one that is near), -EINVAL for
  * a bad value (err has the range and the unit). `actimeo` sets all three lifetimes. */
@@ -77,7 +92,9 @@ struct setting_info {
 };
 const struct setting_info *settings_info(size_t index);
 /* The value as text, as settings_set takes it. Returns `out`. */
-const char *settings_get(const struct settings *s, size_t index, char out[static 32]);
+#define SETTINGS_TEXT_MAX 64
+const char *settings_get(const struct settings *s, size_t index,
+                         char out[static SETTINGS_TEXT_MAX]);
 
 /* Whether each cache is on: switch, lifetime and bound taken together. Order of enum observe_cache.
  */

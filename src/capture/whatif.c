@@ -229,7 +229,7 @@ static json_t *overrides_json(const struct whatif *w)
     if (settings_profile(w->account->settings.profile, &plain, NULL) < 0)
         return object;
     for (size_t i = 0; (info = settings_info(i)); i++) {
-        char before[32], after[32];
+        char before[SETTINGS_TEXT_MAX], after[SETTINGS_TEXT_MAX];
         settings_get(&plain, i, before);
         settings_get(&w->account->settings, i, after);
         if (strcmp(before, after) != 0)

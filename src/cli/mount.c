@@ -31,7 +31,7 @@ static const char help[] =
     "  -o OPTION,...      repeatable:\n"
     "     username=, password=, domain=, credentials=FILE, guest\n"
     "     profile=larder|23h2|25h2|off, then settings: DirectoryCacheLifetime=60\n"
-    "     port=, vers=, sign, actimeo=SECONDS, events=FILE\n"
+    "     port=, vers=, sign, seal, actimeo=SECONDS, events=FILE\n"
     "     uid=, gid=, file_mode=, dir_mode=, umask=   owner and octal mode of all\n"
     "     ro, rw        ro: changes get EROFS (/proc/mounts shows rw all the same)\n"
     "     allow_other   let other users in, as the modes say\n"

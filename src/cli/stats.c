@@ -64,8 +64,10 @@ static void print_head(const json_t *all)
              json_is_true(json_object_get(connection, "guest")) ? "guest"
                                                                 : text(connection, "user"));
     field("server", line);
-    snprintf(line, sizeof(line), "SMB %s, signing %s", text(connection, "dialect"),
-             text(connection, "signing"));
+    const char *cipher = text(connection, "encryption");
+    bool sealed = strcmp(cipher, "none") != 0; /* what is encrypted needs no signature */
+    snprintf(line, sizeof(line), "SMB %s, %s %s", text(connection, "dialect"),
+             sealed ? "encryption" : "signing", sealed ? cipher : text(connection, "signing"));
     field("dialect", line);
     field("profile", text(all, "profile"));
     snprintf(line, sizeof(line), "%s, of which metadata requests %s",

@@ -19,9 +19,13 @@
 #include "base/error.h"
 #include "base/fileattr.h"
 
+#define CLIENT_CIPHERS 4
+#define CLIENT_SIGNERS 3
+
 struct observe;
 struct client;      /* connection + session + tree */
 struct client_file; /* an open on the server */
+struct client_keylog;
 
 /* States of a lease (2.2.13.2.8), together. */
 enum { CLIENT_LEASE_READ = 1, CLIENT_LEASE_HANDLE = 2, CLIENT_LEASE_WRITE = 4 };
@@ -55,16 +59,33 @@ struct client_options {
     const char *domain;   /* NULL: none beyond what `user` says */
     const char *password; /* copied, wiped as soon as the session stands */
     bool guest;           /* accept (and ask for) a guest session */
+    bool accept_guest;    /* take one where it is all that there is, also in spite of
+                             require_signing, but not of require_encryption */
     bool require_signing;
+    bool require_encryption;
+    /* What may be agreed on, the most wanted first, by their numbers on the wire (2.2.3.1.2, .7).
+     * A count of 0: all that there are, in our order. A server without any of these is refused
+     * where it comes to signing or encrypting, whatever its dialect. */
+    uint8_t cipher_count, ciphers[CLIENT_CIPHERS];
+    uint8_t signer_count, signers[CLIENT_SIGNERS];
     uint16_t dialect_min, dialect_max; /* 0x0202 ... 0x0311 */
     uint64_t connect_timeout_ns;       /* 0: 10 s; all of resolve, connect, negotiate, logon */
     uint64_t request_timeout_ns;       /* 0: 30 s */
     uint64_t echo_interval_ns;         /* idle time before an ECHO probes; 0: 60 s */
     bool
         map_names; /* characters that SMB reserves travel as private-use ones (name mapping, SFM) */
-    struct observe *observe; /* borrowed; outlives the client */
+    struct observe *observe;      /* borrowed; outlives the client */
+    struct client_keylog *keylog; /* the same; NULL: keys are not logged */
     struct conn_events events;
 };
+
+/* A file that the keys of sessions are appended to, in the form of Wireshark's smb2_seskey_list. It
+ * is made with mode 0600; one that others may open, a symbolic link and what is no file are
+ * refused.
+ */
+int client_keylog_open(const char *path, struct client_keylog **ret, struct error *err);
+/* Returns NULL. NULL is allowed. */
+struct client_keylog *client_keylog_close(struct client_keylog *log);
 
 /* Connects, logs on, connects the tree. On failure nothing is left behind, *ret is untouched, and
  * err has one line that names what was tried and what came back. */
@@ -77,11 +98,13 @@ struct client *client_free(struct client *c);
 /* What was agreed; constant after client_connect. */
 struct client_facts {
     uint16_t dialect;
+    const char *dialect_name;     /* "3.1.1" */
     uint32_t server_capabilities; /* SMB2_GLOBAL_CAP_... */
     uint32_t max_read, max_write, max_transact;
     uint32_t maximal_access; /* to the share, by TREE_CONNECT's reply (2.2.10) */
     bool signing;
-    const char *signing_algorithm; /* "HMAC-SHA256", "AES-CMAC", "none" */
+    const char *signing_algorithm; /* "HMAC-SHA256", "AES-CMAC", "AES-GMAC", "none" */
+    const char *encryption;        /* of everything: "AES-128-GCM" ..., "none" */
     bool guest;
     uint64_t session_id;
     const char *address; /* the peer's, as text */

@@ -5,7 +5,8 @@
  * in order, and a FileId of all ones means the open of the CREATE before. Each element has its own
  * MessageId, signature and reply. Building needs no lock; compound_submit takes the credits, gives
  * out the MessageIds and registers the requests in one step under conn->lock, then signs and sends.
- * The data of a WRITE is signed and sent from where its caller has it.
+ * The data of a WRITE is signed and sent from where its caller has it; a session that is encrypted
+ * seals all of a frame at once instead, and then nothing in it is signed.
  *
  * A compound that is freed with replies missing is abandoned, not destroyed: it stays registered,
  * and the receive thread ends it when its last reply has come. Whoever ends it looks whether a
@@ -17,7 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/conn.h"
+#include "client/seal.h"
 
 enum { ELEMENT_FIXED = 512 }; /* the largest request without its variable parts, padding included */
 
@@ -95,16 +96,17 @@ static int register_requests(struct compound *m, uint32_t charge)
     uint16_t ask = credit_request(c, charge);
     uint64_t id = c->next_message_id, now = clock_now();
 
+    m->sealed = c->sealing;
+    bool sign = c->signer && !m->sealed && (c->signing || m->signs);
     for (unsigned i = 0; i < m->count; i++) {
         struct request *q = &m->request[i];
         struct wire_header *h = &q->header;
-        bool sign =
-            c->signer && (c->signing || (c->signs_tree_connect && h->command == SMB2_TREE_CONNECT));
         h->message_id = id;
         h->credit_charge = c->multi_credit ? (uint16_t)q->charge : 0;
         h->credits = i == 0 ? (uint16_t)(ask - (charge - q->charge)) : (uint16_t)q->charge;
         h->session_id = c->session_id;
         h->tree_id = c->tree_id;
+        h->flags &= ~(uint32_t)SMB2_FLAGS_SIGNED;
         h->flags |= sign ? SMB2_FLAGS_SIGNED : 0;
         id += q->charge;
         q->sent_at = now;
@@ -138,6 +140,26 @@ static int finish_bytes(struct compound *m, const struct secure_signer *signer)
     return 0;
 }
 
+/* A frame as it goes into the socket. */
+struct outgoing {
+    struct rd head, tail;
+    struct frame *sealed; /* holds it; NULL: it goes as it was built */
+};
+
+static int wrap(struct conn *c, struct seal *seal, struct rd head, struct rd tail,
+                struct outgoing *ret)
+{
+    *ret = (struct outgoing){head, tail, NULL};
+    if (!seal)
+        return 0;
+    int r = seal_frame(seal, &c->frames, head, tail, &ret->sealed);
+    if (r < 0)
+        return r;
+    ret->head = rd_init(ret->sealed->data, ret->sealed->len);
+    ret->tail = rd_init(NULL, 0);
+    return 0;
+}
+
 /* `why` is constant once the connection is dead. */
 static int submit_error(const struct conn *c, int r, struct error *err)
 {
@@ -149,6 +171,8 @@ static int submit_error(const struct conn *c, int r, struct error *err)
                          (double)c->request_timeout / NS_PER_SEC);
     case -EAGAIN:
         return error_set(err, r, 0, "the server grants too few credits");
+    case -EOVERFLOW:
+        return error_set(err, r, 0, "the session has encrypted as many messages as it can");
     default:
         return error_set(err, r, 0, "cannot send: %s", strerror(-r));
     }
@@ -166,6 +190,7 @@ static uint64_t send_deadline(const struct conn *c, uint64_t deadline, bool lock
 static int submit(struct compound *m, uint64_t deadline, bool locked, struct error *err)
 {
     struct conn *c = m->conn;
+    struct outgoing out = {0};
     uint32_t charge = 0;
 
     end_element(m, false);
@@ -184,12 +209,15 @@ static int submit(struct compound *m, uint64_t deadline, bool locked, struct err
         }
     }
     const struct secure_signer *signer = c->signer;
+    struct seal *seal = m->sealed ? c->seal : NULL;
     pthread_mutex_unlock(&c->lock);
     if (r < 0)
         return submit_error(c, r, err);
 
     /* from here on the MessageIds are used: whatever fails ends the connection */
     r = finish_bytes(m, signer);
+    if (r == 0)
+        r = wrap(c, seal, rd_init(m->buf, m->w.pos), m->tail, &out);
     if (r < 0) {
         struct error why;
         submit_error(c, r, &why);
@@ -201,9 +229,10 @@ static int submit(struct compound *m, uint64_t deadline, bool locked, struct err
                         m->request[i].len + tail_of(m, i).len);
     if (!locked)
         pthread_mutex_lock(&c->send_lock);
-    r = conn_send_frame(c, rd_init(m->buf, m->w.pos), m->tail, send_deadline(c, deadline, locked));
+    r = conn_send_frame(c, out.head, out.tail, send_deadline(c, deadline, locked));
     if (!locked)
         pthread_mutex_unlock(&c->send_lock);
+    frame_unref(out.sealed);
     return r < 0 ? submit_error(c, -ENOTCONN, err) : 0;
 }
 
@@ -227,6 +256,7 @@ static void cancel(struct conn *c, const struct request *q, bool interim, uint64
     uint8_t buf[WIRE_FRAME_HEADER + WIRE_HEADER_SIZE + 4];
     struct wr w = wr_init(buf, sizeof(buf));
     struct wire_header h = q->header;
+    struct outgoing out;
     h.command = SMB2_CANCEL;
     h.credits = 0;
     h.credit_charge = 0;
@@ -242,14 +272,18 @@ static void cancel(struct conn *c, const struct request *q, bool interim, uint64
 
     pthread_mutex_lock(&c->lock);
     const struct secure_signer *signer = c->signer;
+    struct seal *seal = q->compound->sealed ? c->seal : NULL;
     pthread_mutex_unlock(&c->lock);
     if ((h.flags & SMB2_FLAGS_SIGNED) &&
         secure_sign(signer, buf + WIRE_FRAME_HEADER, sizeof(buf) - WIRE_FRAME_HEADER) < 0)
         return;
+    if (wrap(c, seal, rd_init(buf, sizeof(buf)), (struct rd){0}, &out) < 0)
+        return;
     observe_request(c->observe, SMB2_CANCEL, sizeof(buf) - WIRE_FRAME_HEADER);
     pthread_mutex_lock(&c->send_lock);
-    (void)conn_send_frame(c, rd_init(buf, sizeof(buf)), (struct rd){0}, clock_now() + NS_PER_SEC);
+    (void)conn_send_frame(c, out.head, out.tail, clock_now() + NS_PER_SEC);
     pthread_mutex_unlock(&c->send_lock);
+    frame_unref(out.sealed);
 }
 
 void compound_cancel(struct compound *m)

@@ -20,6 +20,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "client/seal.h"
+
 /* ---- beginning and end ---- */
 
 static void init_locks(struct conn *c)
@@ -121,6 +123,7 @@ struct conn *conn_free(struct conn *c)
     hash_done(&c->leases);
     frame_pool_done(&c->frames);
     secure_signer_free(c->signer);
+    seal_free(c->seal);
     pthread_cond_destroy(&c->credit_cond);
     pthread_cond_destroy(&c->told);
     pthread_mutex_destroy(&c->lock);

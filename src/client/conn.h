@@ -119,11 +119,11 @@ struct conn {
     uint16_t dialect;
     uint16_t server_security_mode;
     enum secure_algorithm signing_algorithm;
+    unsigned cipher; /* enum secure_cipher that was agreed on; 0: none */
     uint32_t max_read, max_write, max_transact;
     uint8_t lease_version; /* 0: the server has no leases */
     bool leases_dirs;
     bool multi_credit;
-    bool signs_tree_connect; /* 3.1.1 without signing: TREE_CONNECT is signed all the same */
 
     atomic_uint frame_max; /* bytes behind a frame header that are accepted */
     atomic_uint refuses;   /* REFUSES_... */
@@ -150,6 +150,8 @@ struct conn {
     uint32_t tree_id;
     struct secure_signer *signer; /* NULL: no key (yet) */
     bool signing;                 /* everything is signed, and unsigned answers end the session */
+    struct seal *seal;            /* NULL: no encryption was agreed on (yet) */
+    bool sealing;                 /* everything is encrypted, and nothing signed any more */
     bool established;             /* client_connect has succeeded */
     bool closing;                 /* client_free is at work: the end is no news */
     bool dead;                    /* set once, with why */
@@ -273,10 +275,12 @@ struct compound {
     struct handle *closes;      /* the open that its CLOSE ends, borrowed until it has left */
     struct client_lease *acks;  /* the lease that it acknowledges the break of, a reference */
     unsigned unanswered;        /* protected by conn->lock */
-    bool abandoned;             /* protected by conn->lock; the connection owns it now */
-    bool stopped;               /* protected by conn->lock; who waits for it is to wait no longer */
-    pthread_cond_t cond;        /* an answer came, or the connection ended */
-    struct client_bell *bell;   /* NULL, or rung then, too; protected by conn->lock */
+    bool signs;                 /* signed also in a session that is not */
+    bool sealed;         /* written with its registration; protected by conn->lock until then */
+    bool abandoned;      /* protected by conn->lock; the connection owns it now */
+    bool stopped;        /* protected by conn->lock; who waits for it is to wait no longer */
+    pthread_cond_t cond; /* an answer came, or the connection ended */
+    struct client_bell *bell; /* NULL, or rung then, too; protected by conn->lock */
     struct rd tail; /* the end of the last element, which lies elsewhere: see compound_tail */
     struct wr w;
     uint8_t buf[];

@@ -2,21 +2,68 @@
  * NEGOTIATE: 2.2.3, 2.2.4, 3.2.4.2.2, 3.2.5.2.
  *
  * All dialects between the caller's bounds are offered. With 3.1.1 among them go the contexts:
- * SHA-512 for the pre-authentication hash, and for signing AES-GMAC (the fastest here, by far),
- * AES-CMAC, HMAC-SHA256. No cipher is offered, since messages are not sealed here: a server that
- * insists on it says so (ACCESS_DENIED at the logon, or a flag), and a server that is offered none
- * cannot seal by mistake.
+ * SHA-512 for the pre-authentication hash, and the signing algorithms and ciphers that the caller
+ * allows; by default AES-GMAC (the fastest here, by far) and AES-128-GCM come first. The older
+ * dialects have one algorithm each, and 3.0 and 3.0.2 one cipher, AES-128-CCM.
+ *
+ * What the caller requires and the server does not have ends the connection here, before anything
+ * of his is sent.
  */
 #include <errno.h>
 #include <string.h>
 #include <sys/random.h>
 
 #include "client/operation.h"
+#include "client/seal.h"
 
 enum { SALT_SIZE = 32, DIALECTS = 5 };
 
 static const uint16_t dialects[DIALECTS] = {SMB2_DIALECT_202, SMB2_DIALECT_210, SMB2_DIALECT_300,
                                             SMB2_DIALECT_302, SMB2_DIALECT_311};
+
+static const uint8_t ciphers[CLIENT_CIPHERS] = {SECURE_AES128_GCM, SECURE_AES128_CCM,
+                                                SECURE_AES256_GCM, SECURE_AES256_CCM};
+static const uint8_t signers[CLIENT_SIGNERS] = {SECURE_AES_GMAC, SECURE_AES_CMAC,
+                                                SECURE_HMAC_SHA256};
+
+/* The caller's choice, or all. */
+static uint16_t choose(unsigned count, const uint8_t *chosen, const uint8_t *all,
+                       unsigned all_count, uint16_t *out)
+{
+    const uint8_t *from = count ? chosen : all;
+    if (count == 0)
+        count = all_count;
+    for (unsigned i = 0; i < count; i++)
+        out[i] = from[i];
+    return (uint16_t)count;
+}
+
+static bool contains(const uint16_t *ids, unsigned n, uint16_t id)
+{
+    for (unsigned i = 0; i < n; i++)
+        if (ids[i] == id)
+            return true;
+    return false;
+}
+
+/* All that 3.0 and 3.0.2 have. */
+static bool allows_ccm(const struct wire_negotiate_request *m)
+{
+    return contains(m->contexts.cipher, m->contexts.cipher_count, SECURE_AES128_CCM);
+}
+
+/* The contexts say what is allowed also where they do not go over the wire. */
+static void fill_contexts(const struct client_options *options, struct wire_negotiate_contexts *x)
+{
+    x->preauth_count = 1;
+    x->preauth[0] = SMB2_PREAUTH_SHA512;
+    x->salt_len = SALT_SIZE;
+    getrandom(x->salt, SALT_SIZE, 0);
+    x->cipher_count =
+        choose(options->cipher_count, options->ciphers, ciphers, CLIENT_CIPHERS, x->cipher);
+    x->signing_count =
+        choose(options->signer_count, options->signers, signers, CLIENT_SIGNERS, x->signing);
+}
 
 static void fill_request(const struct client_options *options, struct wire_negotiate_request *m)
 {
@@ -36,29 +83,15 @@ static void fill_request(const struct client_options *options, struct wire_negot
     if (highest >= SMB2_DIALECT_300)
         m->capabilities =
             SMB2_GLOBAL_CAP_LARGE_MTU | SMB2_GLOBAL_CAP_LEASING | SMB2_GLOBAL_CAP_DIRECTORY_LEASING;
-    if (highest == SMB2_DIALECT_311) {
-        m->contexts.preauth_count = 1;
-        m->contexts.preauth[0] = SMB2_PREAUTH_SHA512;
-        m->contexts.salt_len = SALT_SIZE;
-        getrandom(m->contexts.salt, SALT_SIZE, 0);
-        m->contexts.signing_count = 3;
-        m->contexts.signing[0] = SMB2_SIGNING_AES_GMAC;
-        m->contexts.signing[1] = SMB2_SIGNING_AES_CMAC;
-        m->contexts.signing[2] = SMB2_SIGNING_HMAC_SHA256;
-    }
+    fill_contexts(options, &m->contexts);
+    /* servers want to see it with 3.1.1, too, where the contexts decide */
+    if (highest == SMB2_DIALECT_311 || (highest >= SMB2_DIALECT_300 && allows_ccm(m)))
+        m->capabilities |= SMB2_GLOBAL_CAP_ENCRYPTION;
 }
 
 static int refuse(const struct client *c, struct error *err, const char *what)
 {
     return error_set(err, -EPROTO, 0, "cannot agree with %.200s: %s", c->host, what);
-}
-
-static bool contains(const uint16_t *ids, unsigned n, uint16_t id)
-{
-    for (unsigned i = 0; i < n; i++)
-        if (ids[i] == id)
-            return true;
-    return false;
 }
 
 static int check_response(const struct client *c, const struct wire_negotiate_request *asked,
@@ -77,9 +110,13 @@ static int check_response(const struct client *c, const struct wire_negotiate_re
     if (x->signing_count > 1 ||
         (x->signing_count == 1 &&
          !contains(asked->contexts.signing, asked->contexts.signing_count, x->signing[0])))
-        return refuse(c, err, "it chose a signing algorithm that was not offered");
-    if (x->cipher_count > 1 || (x->cipher_count == 1 && x->cipher[0] != 0))
-        return refuse(c, err, "it chose a cipher although none was offered");
+        return refuse(c, err,
+                      "it chose a signing algorithm that was not offered "
+                      "(SigningAlgorithms)");
+    if (x->cipher_count > 1 ||
+        (x->cipher_count == 1 && x->cipher[0] != 0 &&
+         !contains(asked->contexts.cipher, asked->contexts.cipher_count, x->cipher[0])))
+        return refuse(c, err, "it chose a cipher that was not offered (EncryptionCiphers)");
     return 0;
 }
 
@@ -98,13 +135,51 @@ static enum secure_algorithm signing_of(const struct wire_negotiate_response *m)
     return (enum secure_algorithm)m->contexts.signing[0]; /* one of those that were offered */
 }
 
-static void apply(struct client *c, const struct wire_negotiate_response *m)
+/* 3.2.5.2, Connection.CipherId; 0: none. */
+static unsigned cipher_of(const struct wire_negotiate_request *asked,
+                          const struct wire_negotiate_response *m)
+{
+    if (m->dialect == SMB2_DIALECT_311)
+        return m->contexts.cipher_count ? m->contexts.cipher[0] : 0;
+    bool offered = m->dialect >= SMB2_DIALECT_300 && (m->capabilities & SMB2_GLOBAL_CAP_ENCRYPTION);
+    return offered && allows_ccm(asked) ? SECURE_AES128_CCM : 0;
+}
+
+/* What the caller requires, and what was agreed on. */
+static int check_requirements(const struct client *c, const struct client_options *options,
+                              const struct wire_negotiate_request *asked, struct error *err)
+{
+    const struct conn *conn = c->conn;
+    enum secure_algorithm signer = conn->signing_algorithm;
+
+    if (options->require_encryption && !conn->cipher)
+        return error_set(err, -EPROTO, 0,
+                         "%.120s: encryption is required (seal, RequireEncryption), but %s",
+                         c->host, conn_why_no_cipher(conn));
+    if (options->require_signing &&
+        !(conn->server_security_mode &
+          (SMB2_NEGOTIATE_SIGNING_ENABLED | SMB2_NEGOTIATE_SIGNING_REQUIRED)))
+        return error_set(err, -EPROTO, 0,
+                         "%.120s: signing is required (sign, RequireSecuritySignature), but the "
+                         "server does not sign",
+                         c->host);
+    if (!contains(asked->contexts.signing, asked->contexts.signing_count, (uint16_t)signer))
+        return error_set(err, -EPROTO, 0,
+                         "%.120s: SigningAlgorithms does not allow %s, which is all that the "
+                         "server has with SMB %s",
+                         c->host, secure_algorithm_name(signer), wire_dialect_name(conn->dialect));
+    return 0;
+}
+
+static void apply(struct client *c, const struct wire_negotiate_request *asked,
+                  const struct wire_negotiate_response *m)
 {
     struct conn *conn = c->conn;
 
     conn->dialect = m->dialect;
     conn->server_security_mode = m->security_mode;
     conn->signing_algorithm = signing_of(m);
+    conn->cipher = cipher_of(asked, m);
     /* 3.2.4.1.5: without multi-credit requests nothing may be longer than one credit pays for */
     conn->multi_credit =
         m->dialect > SMB2_DIALECT_202 && (m->capabilities & SMB2_GLOBAL_CAP_LARGE_MTU);
@@ -121,6 +196,7 @@ static void apply(struct client *c, const struct wire_negotiate_response *m)
     atomic_store(&conn->frame_max, frame > FRAME_MAX_MIN ? frame : FRAME_MAX_MIN);
 
     c->facts.dialect = m->dialect;
+    c->facts.dialect_name = wire_dialect_name(m->dialect);
     c->facts.server_capabilities = m->capabilities;
     c->facts.max_read = conn->max_read;
     c->facts.max_write = conn->max_write;
@@ -137,8 +213,9 @@ static int chain(struct secure_preauth *preauth, const struct compound *m, struc
     return r < 0 ? error_set(err, r, 0, "cannot compute SHA-512: %s", strerror(-r)) : 0;
 }
 
-static int take_response(struct client *c, const struct wire_negotiate_request *asked,
-                         struct compound *m, struct secure_preauth *preauth, struct error *err)
+static int take_response(struct client *c, const struct client_options *options,
+                         const struct wire_negotiate_request *asked, struct compound *m,
+                         struct secure_preauth *preauth, struct error *err)
 {
     uint32_t status = compound_status(m, 0);
     struct wire_negotiate_response response;
@@ -146,7 +223,7 @@ static int take_response(struct client *c, const struct wire_negotiate_request *
     if (status_is(status, STATUS_NOT_SUPPORTED))
         return error_status(err, status,
                             "%.200s speaks none of the SMB dialects offered "
-                            "(see vers=)",
+                            "(see vers=, Smb2DialectMin, Smb2DialectMax)",
                             c->host);
     if (!status_is(status, STATUS_SUCCESS))
         return error_status(err, status, "cannot agree on a dialect with %.200s", c->host);
@@ -155,7 +232,10 @@ static int take_response(struct client *c, const struct wire_negotiate_request *
     int r = check_response(c, asked, &response, err);
     if (r < 0)
         return r;
-    apply(c, &response);
+    apply(c, asked, &response);
+    r = check_requirements(c, options, asked, err);
+    if (r < 0)
+        return r;
     return response.dialect == SMB2_DIALECT_311 ? chain(preauth, m, err) : 0;
 }
 
@@ -178,7 +258,7 @@ int negotiate(struct client *c, const struct client_options *options,
         r = error_set(err, why.code, why.status, "cannot agree on a dialect with %.200s: %s",
                       c->host, why.text);
     else
-        r = take_response(c, &request, m, preauth, err);
+        r = take_response(c, options, &request, m, preauth, err);
     compound_free(m);
     return r;
 }

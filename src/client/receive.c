@@ -9,6 +9,10 @@
  * that is wrong ends the connection with a reason, since the place of the next message in such a
  * stream, or its sender, can not be trusted.
  *
+ * What answers an encrypted request has to come encrypted, and then needs no signature. Interim
+ * responses and breaks are taken as they come, signed, encrypted or not: some servers send them
+ * plain, the former say nothing, and the latter only ever take.
+ *
  * Silence is probed: after echo_interval without a byte an ECHO goes out, and when another request
  * timeout passes in silence the connection is given up. A frame that has begun must be complete
  * within one request timeout.
@@ -17,7 +21,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "client/conn.h"
+#include "client/seal.h"
 
 #define PROBE_RETRY (NS_PER_SEC / 2)
 
@@ -109,8 +113,18 @@ static void complete(struct conn *c, struct request *q, const struct wire_header
         compound_orphaned(orphan);
 }
 
-static int receive_message(struct conn *c, struct frame *frame, const struct wire_header *h,
-                           const struct rd *message, struct error *why)
+static int not_sealed(const struct wire_header *h, struct error *why)
+{
+    const char *name = ntstatus_name(h->status);
+    return error_set(why, -EBADMSG, h->status,
+                     "the server's answer to %s (%s) is not encrypted although the request was; "
+                     "the session is ended",
+                     wire_command_name(h->command), name ? name : "unknown status");
+}
+
+/* `sealed`: it came encrypted. */
+static int receive_message(struct conn *c, struct frame *frame, bool sealed,
+                           const struct wire_header *h, const struct rd *message, struct error *why)
 {
     if (h->message_id == UINT64_MAX) {
         observe_unsolicited(c->observe, h->command, message->len);
@@ -128,7 +142,7 @@ static int receive_message(struct conn *c, struct frame *frame, const struct wir
     pthread_mutex_lock(&c->lock);
     struct request *q = c->dead ? NULL : find(c, h->message_id);
     struct secure_signer *signer = c->signer;
-    bool must = c->signing;
+    bool must = c->signing, must_seal = q && q->compound->sealed;
     /* only this thread takes requests out while the connection lives: `asked` stays good below */
     uint16_t asked = q ? q->header.command : 0;
     uint64_t sent_at = q ? q->sent_at : 0;
@@ -142,7 +156,9 @@ static int receive_message(struct conn *c, struct frame *frame, const struct wir
     if (asked != h->command)
         return error_set(why, -EBADMSG, 0, "the server answered %s with %s",
                          wire_command_name(asked), wire_command_name(h->command));
-    int r = verify(signer, must, h, message, why);
+    if (must_seal && !sealed)
+        return not_sealed(h, why);
+    int r = sealed ? 0 : verify(signer, must, h, message, why);
     if (r < 0)
         return r;
     observe_response(c->observe, h->command, h->status, message->len, clock_now() - sent_at);
@@ -205,18 +221,46 @@ static int read_frame(struct conn *c, struct frame **ret, struct error *why)
     return 0;
 }
 
-static const char *what_protocol(const struct frame *f)
+static const char *what_protocol(const struct rd *frame)
 {
-    switch (f->data[0]) {
+    switch (frame->len ? frame->base[0] : 0) {
     case 0xff:
         return "an SMB1 message (does the server speak SMB2?)";
     case 0xfd:
-        return "an encrypted message, which was not agreed";
+        return "a message that is encrypted twice";
     case 0xfc:
         return "a compressed message, which was not agreed";
     default:
         return "a message with a broken header";
     }
+}
+
+/* 3.2.5.1.1.1: what is inside belongs to the session that it was encrypted for, but for a break,
+ * which belongs to none. */
+static bool is_of_session(uint64_t session_id, const struct wire_header *h)
+{
+    return h->session_id == session_id || (h->message_id == UINT64_MAX && h->session_id == 0);
+}
+
+static int receive_messages(struct conn *c, struct frame *frame, struct error *why)
+{
+    struct rd all = rd_init(frame->data, frame->len), rest, message;
+    bool sealed = wire_protocol(&all) == WIRE_TRANSFORM;
+    uint64_t session_id = 0;
+    struct wire_header h;
+
+    int r = sealed ? seal_open(c, frame, &all, &session_id, why) : 0;
+    if (r < 0)
+        return r;
+    rest = all;
+    while ((r = wire_frame_next(&rest, &h, &message)) > 0) {
+        if (sealed && !is_of_session(session_id, &h))
+            return garbage(why, "an encrypted message with one of another session inside");
+        r = receive_message(c, frame, sealed, &h, &message, why);
+        if (r < 0)
+            return r;
+    }
+    return r < 0 ? garbage(why, what_protocol(&all)) : 0;
 }
 
 static int receive_frame(struct conn *c, struct error *why)
@@ -229,15 +273,7 @@ static int receive_frame(struct conn *c, struct error *why)
     c->last_heard = clock_now();
     c->probe_since = 0;
 
-    struct rd rest = rd_init(frame->data, frame->len), message;
-    struct wire_header h;
-    while ((r = wire_frame_next(&rest, &h, &message)) > 0) {
-        r = receive_message(c, frame, &h, &message, why);
-        if (r < 0)
-            break;
-    }
-    if (r == -EBADMSG && !rd_ok(&rest))
-        r = garbage(why, what_protocol(frame));
+    r = receive_messages(c, frame, why);
     frame_unref(frame);
     conn_flush(c);
     return r;

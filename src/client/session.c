@@ -7,15 +7,16 @@
  * before anything else is sent. In 3.1.1 it must be signed, since its signature is what proves that
  * nobody changed the negotiation on its way.
  *
- * Guests have no key: nothing is signed, and anybody on the way can change anything. That is only
- * accepted from callers who asked for it.
+ * Guests have no key: nothing is signed or encrypted, and anybody on the way can change anything.
+ * That is only accepted from callers who asked for it.
  */
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "client/auth.h"
+#include "client/keys.h"
 #include "client/operation.h"
+#include "client/seal.h"
 
 enum { LEGS_MAX = 8 };
 
@@ -41,8 +42,8 @@ static int refused(const struct logon *l, uint32_t status)
     const char *hint = "";
     if (status_is(status, STATUS_LOGON_FAILURE))
         hint = " (wrong user or password?)";
-    else if (status_is(status, STATUS_ACCESS_DENIED))
-        hint = " (the server may insist on encryption, which is not supported yet)";
+    else if (status_is(status, STATUS_ACCESS_DENIED) && !l->client->conn->cipher)
+        hint = " (the server may insist on encryption, for which there is no cipher in common)";
     int r = error_status(l->err, status, "cannot log on to %.120s as \"%.80s\"%s", l->client->host,
                          auth_user(l->auth), hint);
     return r ? r : failed(l, -EBADMSG, "the server answered with a status that makes no sense");
@@ -93,16 +94,33 @@ static int send_token(struct logon *l, struct rd token)
 
 /* ---- the end of the exchange ---- */
 
+/* What a guest's session can not be is said by the setting that wants it. */
+static int check_guest(const struct logon *l)
+{
+    const struct client_options *o = l->options;
+    if (o->require_encryption)
+        return failed(l, -EACCES,
+                      "the server offers only a guest session, which cannot be encrypted, and "
+                      "encryption is required (seal, RequireEncryption)");
+    if (o->accept_guest)
+        return 0;
+    if (!o->guest)
+        return failed(l, -EACCES,
+                      "the server offers only a guest session, which cannot be signed (is the "
+                      "user known there? `guest` or EnableInsecureGuestLogons accepts it, `sign` "
+                      "does not)");
+    if (o->require_signing)
+        return failed(l, -EACCES,
+                      "the server offers only a guest session, which cannot be signed, and "
+                      "signing is required (sign, RequireSecuritySignature)");
+    return 0;
+}
+
 static int accept_guest(struct logon *l)
 {
-    if (!l->options->guest)
-        return failed(l, -EACCES,
-                      "the server offers only a guest session, which cannot be signed "
-                      "(is the user known there? `guest` accepts it)");
-    if (l->options->require_signing)
-        return failed(l, -EACCES,
-                      "the server offers only a guest session, which cannot be signed, "
-                      "and signing is required");
+    int r = check_guest(l);
+    if (r < 0)
+        return r;
     l->guest = true;
     conn_set_session(l->client->conn, l->last->request[0].reply.session_id, NULL, false);
     return 0;
@@ -114,7 +132,9 @@ static int verify_last(const struct logon *l, const struct secure_signer *signer
     if (!(q->reply.flags & SMB2_FLAGS_SIGNED)) {
         if (!signing && l->client->conn->dialect != SMB2_DIALECT_311)
             return 0;
-        return failed(l, -EBADMSG, "the server's last answer is not signed");
+        return failed(l, -EBADMSG,
+                      "the server's last answer is not signed (SMB 3.1.1 wants that always, "
+                      "others where RequireSecuritySignature does)");
     }
     int r = secure_verify(signer, q->message.base, q->message.len);
     return r < 0 ? failed(l, r,
@@ -123,36 +143,49 @@ static int verify_last(const struct logon *l, const struct secure_signer *signer
                  : 0;
 }
 
-static int start_signing(struct logon *l)
+static int make_keys(struct logon *l, struct session_keys *ret)
+{
+    struct logon_key key = {.session_id = l->last->request[0].reply.session_id,
+                            .preauth = l->preauth};
+    struct error why;
+
+    int r = auth_key(l->auth, key.bytes, &key.len, l->err);
+    if (r < 0)
+        return r;
+    r = session_keys_make(l->client->conn, &key, l->options->keylog, ret, &why);
+    explicit_bzero(&key, sizeof(key));
+    return r < 0 ? failed(l, r, why.text) : 0;
+}
+
+/* Signed, encrypted, or neither: as the caller or the server wants it, whoever wants more. */
+static int start_session(struct logon *l)
 {
     struct conn *c = l->client->conn;
     bool signing =
         l->options->require_signing || (c->server_security_mode & SMB2_NEGOTIATE_SIGNING_REQUIRED);
-    uint8_t session_key[AUTH_KEY_MAX], signing_key[SECURE_KEY_SIZE];
-    size_t key_len;
-    struct secure_signer *signer = NULL;
+    bool server_insists = l->response.session_flags & SMB2_SESSION_FLAG_ENCRYPT_DATA;
+    struct session_keys keys;
 
-    int r = auth_key(l->auth, session_key, &key_len, l->err);
+    if (server_insists && !c->cipher) {
+        error_set(l->err, -EPROTO, 0, "cannot log on to %.120s: it insists on encryption, but %s",
+                  l->client->host, conn_why_no_cipher(c));
+        return -EPROTO;
+    }
+    int r = make_keys(l, &keys);
     if (r < 0)
         return r;
-    r = secure_signing_key(c->dialect, session_key, l->preauth, signing_key);
-    if (r == 0)
-        r = secure_signer_new(c->signing_algorithm, signing_key, &signer);
-    explicit_bzero(session_key, sizeof(session_key));
-    explicit_bzero(signing_key, sizeof(signing_key));
-    if (r < 0)
-        return failed(l, r, "libcrypto cannot make the signing key");
-
-    r = verify_last(l, signer, signing);
+    r = verify_last(l, keys.signer, signing);
     if (r < 0) {
-        secure_signer_free(signer);
+        session_keys_done(&keys);
         return r;
     }
-    c->signs_tree_connect = c->dialect == SMB2_DIALECT_311;
-    conn_set_session(c, l->last->request[0].reply.session_id, signer, signing);
+    conn_set_session(c, l->last->request[0].reply.session_id, keys.signer, signing);
+    conn_set_seal(c, keys.seal);
     l->client->facts.signing = signing;
     l->client->facts.signing_algorithm =
         signing ? secure_algorithm_name(c->signing_algorithm) : "none";
+    if (server_insists || l->options->require_encryption)
+        start_sealing(l->client);
     return 0;
 }
 
@@ -169,11 +202,7 @@ static int finish(struct logon *l)
     }
     if (!auth_complete(l->auth))
         return failed(l, -EACCES, "the server ended the exchange before it proved itself");
-    if (l->response.session_flags & SMB2_SESSION_FLAG_ENCRYPT_DATA)
-        return failed(l, -EOPNOTSUPP,
-                      "the server insists on encryption, which is not supported "
-                      "yet");
-    return start_signing(l);
+    return start_session(l);
 }
 
 static int exchange(struct logon *l)
@@ -200,6 +229,7 @@ int session_setup(struct client *c, const struct client_options *options,
 {
     struct logon l = {.client = c, .options = options, .preauth = preauth, .err = err};
     c->facts.signing_algorithm = "none";
+    c->facts.encryption = "none";
     int r = auth_new(options, &l.auth, err);
     if (r == 0)
         r = exchange(&l);

@@ -6,6 +6,7 @@
 
 #include "base/utf.h"
 #include "client/operation.h"
+#include "client/seal.h"
 
 enum { SHARE_FLAG_ENCRYPT_DATA = 0x8000, TREE_PATH_MAX = 1024 };
 
@@ -15,14 +16,30 @@ static int failed(const struct client *c, struct error *err, int code, const cha
                      text);
 }
 
+/* The share insists. */
+static int must_seal(struct client *c, struct error *err)
+{
+    if (c->conn->cipher && c->conn->seal) {
+        start_sealing(c);
+        return 0;
+    }
+    const char *why = c->conn->cipher ? "a guest session has no key" : conn_why_no_cipher(c->conn);
+    return error_set(err, -EACCES, 0,
+                     "cannot connect to share //%.120s/%.120s: it insists on encryption, but %s",
+                     c->host, c->share, why);
+}
+
 static int take_response(struct client *c, const struct compound *m, struct error *err)
 {
     uint32_t status = compound_status(m, 0);
     struct wire_tree_connect_response tree;
 
     if (!status_is(status, STATUS_SUCCESS)) {
-        const char *hint =
-            status_is(status, STATUS_BAD_NETWORK_NAME) ? " (no such share there?)" : "";
+        const char *hint = "";
+        if (status_is(status, STATUS_BAD_NETWORK_NAME))
+            hint = " (no such share there?)";
+        else if (status_is(status, STATUS_ACCESS_DENIED) && !c->conn->seal)
+            hint = " (it may insist on encryption, for which there is no cipher in common)";
         int r = error_status(err, status, "cannot connect to share //%.120s/%.120s%s", c->host,
                              c->share, hint);
         return r ? r : failed(c, err, -EBADMSG, "the server's status makes no sense");
@@ -31,9 +48,11 @@ static int take_response(struct client *c, const struct compound *m, struct erro
         return failed(c, err, -EBADMSG, "the server's answer to TREE_CONNECT is malformed");
     if (tree.share_type != SMB2_SHARE_TYPE_DISK)
         return failed(c, err, -ENOTDIR, "it is a pipe or a printer, not files");
-    if (tree.share_flags & SHARE_FLAG_ENCRYPT_DATA)
-        return failed(c, err, -EOPNOTSUPP,
-                      "the share insists on encryption, which is not supported yet");
+    if (tree.share_flags & SHARE_FLAG_ENCRYPT_DATA) {
+        int r = must_seal(c, err);
+        if (r < 0)
+            return r;
+    }
 
     c->facts.maximal_access = tree.maximal_access;
     struct conn *conn = c->conn;
@@ -60,6 +79,7 @@ int tree_connect(struct client *c, struct error *err)
     struct compound *m = compound_new(c->conn, (size_t)n);
     if (!m)
         return failed(c, err, -ENOMEM, "out of memory");
+    m->signs = c->conn->dialect == SMB2_DIALECT_311; /* also where the session is not signed */
     wire_tree_connect_request_encode(compound_add(m, SMB2_TREE_CONNECT, 0), &request);
     int r = compound_run(m, &why);
     r = r < 0 ? failed(c, err, why.code, why.text) : take_response(c, m, err);

@@ -51,8 +51,11 @@ static const char *connection_text(const struct compare_results *r, size_t profi
     const json_t *c = json_object_get(first_run(r, profile), "connection");
     const char *dialect = json_string_value(json_object_get(c, "dialect"));
     const char *signing = json_string_value(json_object_get(c, "signing"));
-    snprintf(out, cap, "%s, signing %s", dialect ? dialect : "unknown",
-             signing ? signing : "unknown");
+    const char *cipher = json_string_value(json_object_get(c, "encryption"));
+    bool sealed = cipher && strcmp(cipher, "none") != 0;
+    const char *algorithm = sealed ? cipher : signing ? signing : "unknown";
+    snprintf(out, cap, "%s, %s %s", dialect ? dialect : "unknown",
+             sealed ? "encryption" : "signing", algorithm);
     return out;
 }
 

@@ -94,7 +94,7 @@ PUBLIC int larder_config_get(const struct larder_config *c, const char *name, ch
 {
     const struct setting_info *info;
     for (size_t i = 0; (info = settings_info(i)); i++) {
-        char value[32];
+        char value[SETTINGS_TEXT_MAX];
         if (strcasecmp(info->name, name) != 0)
             continue;
         settings_get(&c->options.settings, i, value);

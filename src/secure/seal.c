@@ -8,7 +8,8 @@
  *
  * A sealer holds the key and is only read; every message has a cipher context of its own, so that
  * threads share a sealer without a lock. CCM has to know the length and the tag before anything
- * else, GCM takes them at the end: the order below suits both.
+ * else, GCM takes them at the end: the order below suits both. GCM also takes a message in pieces,
+ * each from where it lies; for CCM they are put together first.
  */
 #include "secure/secure.h"
 
@@ -95,32 +96,60 @@ static EVP_CIPHER_CTX *begin(const struct secure_sealer *s, const uint8_t *heade
     return NULL;
 }
 
-/* Runs the message through; 1, or 0 where libcrypto fails or the tag is not right. */
-static int run(const struct secure_sealer *s, EVP_CIPHER_CTX *ctx, const uint8_t *header,
-               const uint8_t *in, uint8_t *out, int len)
+/* Makes the context ready for a message of `len` bytes, and has its header authenticated. */
+static bool begin_message(const struct secure_sealer *s, EVP_CIPHER_CTX *ctx, const uint8_t *header,
+                          int len)
 {
-    int n = 0, last = 0;
-
-    if (s->is_ccm && !EVP_CipherUpdate(ctx, NULL, &n, NULL, len))
-        return 0;
-    return EVP_CipherUpdate(ctx, NULL, &n, header + NONCE_AT, AUTHENTICATED) &&
-           EVP_CipherUpdate(ctx, out, &n, in, len) && n == len &&
-           (s->is_ccm || EVP_CipherFinal_ex(ctx, out + n, &last));
+    int n = 0;
+    return (!s->is_ccm || EVP_CipherUpdate(ctx, NULL, &n, NULL, len)) &&
+           EVP_CipherUpdate(ctx, NULL, &n, header + NONCE_AT, AUTHENTICATED);
 }
 
-int secure_seal(const struct secure_sealer *s, uint8_t *frame, size_t len)
+static bool run(EVP_CIPHER_CTX *ctx, const uint8_t *in, uint8_t *out, int len)
 {
-    if (len <= SECURE_TRANSFORM_SIZE || len - SECURE_TRANSFORM_SIZE > INT_MAX)
+    int n = 0;
+    return EVP_CipherUpdate(ctx, out, &n, in, len) && n == len;
+}
+
+/* Nothing more comes of these ciphers, but GCM looks at the tag only now. */
+static bool end_message(const struct secure_sealer *s, EVP_CIPHER_CTX *ctx)
+{
+    uint8_t nothing[EVP_MAX_BLOCK_LENGTH];
+    int n = 0;
+    return s->is_ccm || EVP_CipherFinal_ex(ctx, nothing, &n);
+}
+
+int secure_seal_parts(const struct secure_sealer *s, uint8_t *frame, const void *message,
+                      size_t len, const void *tail, size_t tail_len)
+{
+    uint8_t *out = frame + SECURE_TRANSFORM_SIZE;
+    if (len == 0 || len > INT_MAX || tail_len > INT_MAX - len)
         return -EBADMSG;
     EVP_CIPHER_CTX *ctx = begin(s, frame, NULL);
     if (!ctx)
         return -ENOMEM;
-    uint8_t *message = frame + SECURE_TRANSFORM_SIZE;
-    int ok = run(s, ctx, frame, message, message, (int)(len - SECURE_TRANSFORM_SIZE)) &&
-             EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_GET_TAG, SECURE_SIGNATURE_SIZE,
-                                 frame + SIGNATURE_AT) > 0;
+    if (s->is_ccm && tail_len) {
+        memcpy(out, message, len);
+        memcpy(out + len, tail, tail_len);
+        message = out;
+        len += tail_len;
+        tail_len = 0;
+    }
+    bool ok = begin_message(s, ctx, frame, (int)(len + tail_len)) &&
+              run(ctx, message, out, (int)len) &&
+              (tail_len == 0 || run(ctx, tail, out + len, (int)tail_len)) && end_message(s, ctx) &&
+              EVP_CIPHER_CTX_ctrl(ctx, EVP_CTRL_AEAD_GET_TAG, SECURE_SIGNATURE_SIZE,
+                                  frame + SIGNATURE_AT) > 0;
     EVP_CIPHER_CTX_free(ctx);
     return ok ? 0 : -ENOMEM;
+}
+
+int secure_seal(const struct secure_sealer *s, uint8_t *frame, size_t len)
+{
+    if (len <= SECURE_TRANSFORM_SIZE)
+        return -EBADMSG;
+    return secure_seal_parts(s, frame, frame + SECURE_TRANSFORM_SIZE, len - SECURE_TRANSFORM_SIZE,
+                             NULL, 0);
 }
 
 int secure_unseal(const struct secure_sealer *s, const uint8_t *frame, size_t len, uint8_t *out)
@@ -130,8 +159,9 @@ int secure_unseal(const struct secure_sealer *s, const uint8_t *frame, size_t le
     EVP_CIPHER_CTX *ctx = begin(s, frame, frame + SIGNATURE_AT);
     if (!ctx)
         return -ENOMEM;
-    int ok =
-        run(s, ctx, frame, frame + SECURE_TRANSFORM_SIZE, out, (int)(len - SECURE_TRANSFORM_SIZE));
+    int message = (int)(len - SECURE_TRANSFORM_SIZE);
+    bool ok = begin_message(s, ctx, frame, message) &&
+              run(ctx, frame + SECURE_TRANSFORM_SIZE, out, message) && end_message(s, ctx);
     EVP_CIPHER_CTX_free(ctx);
     return ok ? 0 : -EBADMSG;
 }

@@ -75,10 +75,14 @@ struct secure_sealer *secure_sealer_free(struct secure_sealer *s);
  * behind the header, -ENOMEM.
  */
 int secure_seal(const struct secure_sealer *s, uint8_t *frame, size_t len);
+/* The same for a message that lies elsewhere, its last `tail_len` bytes apart, and stays as it is:
+ * `frame` is the header, and has room for len + tail_len bytes behind it. */
+int secure_seal_parts(const struct secure_sealer *s, uint8_t *frame, const void *message,
+                      size_t len, const void *tail, size_t tail_len);
 /*
  * The way back: `out` has room for len - SECURE_TRANSFORM_SIZE bytes and holds the message where 0
- * is returned. -EBADMSG (and `out` holds nothing to be used) where a byte of message, header or
- * signature is not the sender's; -ENOMEM.
+ * is returned. It may be where the encrypted message is. -EBADMSG (and `out` holds nothing to be
+ * used) where a byte of message, header or signature is not the sender's; -ENOMEM.
  */
 int secure_unseal(const struct secure_sealer *s, const uint8_t *frame, size_t len, uint8_t *out);
 

@@ -72,6 +72,7 @@ struct share {
     enum client_style style;      /* constant, from the profile */
     struct observe *observe;
     struct client *client;
+    struct client_keylog *keylog; /* NULL: keys are not logged */
 
     pthread_mutex_t lock;
     struct cache *cache;                 /* protected by lock, but for listings */

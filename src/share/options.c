@@ -32,6 +32,7 @@ void share_options_done(struct share_options *o)
     free(o->domain);
     free_secret(o->password);
     free(o->events_path);
+    free(o->keylog_path);
     *o = (struct share_options){0};
 }
 
@@ -72,7 +73,8 @@ int share_options_copy(const struct share_options *from, struct share_options *r
     if (copy_string(&o.host, from->host) < 0 || copy_string(&o.share, from->share) < 0 ||
         copy_string(&o.path, from->path) < 0 || copy_string(&o.user, from->user) < 0 ||
         copy_string(&o.domain, from->domain) < 0 || copy_string(&o.password, from->password) < 0 ||
-        copy_string(&o.events_path, from->events_path) < 0) {
+        copy_string(&o.events_path, from->events_path) < 0 ||
+        copy_string(&o.keylog_path, from->keylog_path) < 0) {
         share_options_done(&o);
         return -ENOMEM;
     }
@@ -84,7 +86,13 @@ int share_options_copy(const struct share_options *from, struct share_options *r
 
 static int set_profile(struct share_options *o, const char *value, struct error *err)
 {
-    return settings_profile(value, &o->settings, err);
+    struct settings s;
+    int r = settings_profile(value, &s, err);
+    if (r < 0)
+        return r;
+    settings_keep_connection(&o->settings, &s); /* `seal,profile=off` is still to be sealed */
+    o->settings = s;
+    return 0;
 }
 
 /* "DOMAIN\user" and "DOMAIN/user" as mount.cifs takes them; user@domain goes to the server as it
@@ -160,6 +168,12 @@ static int set_sign(struct share_options *o, const char *value, struct error *er
     return 0;
 }
 
+static int set_seal(struct share_options *o, const char *value, struct error *err)
+{
+    o->settings.require_encryption = true;
+    return 0;
+}
+
 static int set_mapposix(struct share_options *o, const char *value, struct error *err)
 {
     o->map_names = true;
@@ -195,6 +209,11 @@ static int set_events(struct share_options *o, const char *value, struct error *
     return options_replace(&o->events_path, value);
 }
 
+static int set_keylog(struct share_options *o, const char *value, struct error *err)
+{
+    return options_replace(&o->keylog_path, value);
+}
+
 enum takes { FLAG, VALUE };
 
 static const struct option {
@@ -216,6 +235,7 @@ static const struct option {
     {"port", VALUE, set_port},
     {"vers", VALUE, set_vers},
     {"sign", FLAG, set_sign},
+    {"seal", FLAG, set_seal},
     {"mapposix", FLAG, set_mapposix},
     {"nomapposix", FLAG, set_nomap},
     {"nomap", FLAG, set_nomap},
@@ -223,6 +243,7 @@ static const struct option {
     {"brl", FLAG, set_brl},
     {"nobrl", FLAG, set_nobrl},
     {"events", VALUE, set_events},
+    {"keylog", VALUE, set_keylog},
 };
 
 int share_options_set(struct share_options *o, const char *name, const char *value,

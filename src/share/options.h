@@ -23,6 +23,7 @@ struct share_options {
     bool mfsymlinks;
     bool byte_range_locks; /* brl: on unless `nobrl`: locks then work within this mount only */
     char *events_path;     /* NULL: none */
+    char *keylog_path;     /* of session keys; NULL: none */
     struct settings settings;
 };
 
@@ -41,10 +42,11 @@ int share_options_target(struct share_options *o, const char *target, struct err
 const char *share_options_source(const struct share_options *o, char out[static SHARE_SOURCE_MAX]);
 
 /* One option: profile, username/user, password/pass, domain/dom/workgroup, guest, credentials=FILE,
- * port, vers, sign, events=FILE, actimeo, mapposix, nomap, mfsymlinks, brl, nobrl, and every
- * setting of settings.h. `value` may be NULL for flags. Setting `profile` keeps nothing of the
- * settings given before it: give it first. -ENOENT for an unknown name, with a known one that is
- * near; -EINVAL for a bad value. A password never appears in an error. */
+ * port, vers, sign, seal, events=FILE, keylog=FILE, actimeo, mapposix, nomap, mfsymlinks, brl,
+ * nobrl, and every setting of settings.h. `value` may be NULL for flags. Setting `profile` keeps
+ * nothing of the settings given before it, but those of the connection: give it first. -ENOENT for
+ * an unknown name, with a known one that is near; -EINVAL for a bad value. A password never appears
+ * in an error. */
 int share_options_set(struct share_options *o, const char *name, const char *value,
                       struct error *err);
 

@@ -34,13 +34,22 @@ static int connect_client(struct share *s, struct error *err)
         .domain = o->domain,
         .password = o->password,
         .guest = o->guest,
+        /* what the user asked for himself stands against a guest session, what the profile has
+         * does not */
+        .accept_guest = (o->guest || o->settings.enable_insecure_guest_logons) && !o->sign_asked,
         .require_signing = o->settings.require_security_signature && !o->guest,
+        .require_encryption = o->settings.require_encryption,
+        .cipher_count = o->settings.encryption_ciphers.count,
+        .signer_count = o->settings.signing_algorithms.count,
+        .keylog = s->keylog,
         .dialect_min = o->settings.smb2_dialect_min,
         .dialect_max = o->settings.smb2_dialect_max,
         .observe = s->observe,
         .map_names = o->map_names,
         .events = {.session_lost = session_lost, .lease_broken = promise_broken, .user = s},
     };
+    memcpy(options.ciphers, o->settings.encryption_ciphers.id, sizeof options.ciphers);
+    memcpy(options.signers, o->settings.signing_algorithms.id, sizeof options.signers);
     return client_connect(&options, &s->client, err);
 }
 
@@ -55,6 +64,14 @@ static int check_options(const struct share_options *o, struct error *err)
     if (o->guest && o->sign_asked)
         return error_set(err, -EINVAL, 0,
                          "a guest session has no key to sign with: drop guest, or sign");
+    if (o->guest && o->settings.require_encryption)
+        return error_set(err, -EINVAL, 0,
+                         "a guest session has no key to encrypt with: drop guest, or seal "
+                         "(RequireEncryption)");
+    if (o->settings.require_encryption && o->settings.smb2_dialect_max < 0x0300)
+        return error_set(err, -EINVAL, 0,
+                         "RequireEncryption (seal) takes SMB 3.0 or later, Smb2DialectMax (vers=) "
+                         "forbids it");
     if (o->settings.smb2_dialect_min > o->settings.smb2_dialect_max)
         return error_set(err, -EINVAL, 0, "Smb2DialectMin is above Smb2DialectMax");
     return 0;
@@ -66,6 +83,7 @@ static struct share *free_parts(struct share *s)
     lock_desk_done(&s->desk);
     share_links_done(s);
     s->cache = cache_free(s->cache);
+    s->keylog = client_keylog_close(s->keylog);
     s->observe = observe_free(s->observe);
     share_options_done(&s->options);
     pthread_mutex_destroy(&s->lock);
@@ -107,6 +125,10 @@ int share_connect(const struct share_options *options, struct share **ret, struc
         r = error_set(err, -ENOMEM, 0, "out of memory");
         goto fail;
     }
+    if (s->options.keylog_path)
+        r = client_keylog_open(s->options.keylog_path, &s->keylog, err);
+    if (r < 0)
+        goto fail;
     r = connect_client(s, err);
     if (r < 0)
         goto fail;

@@ -7,28 +7,11 @@
 
 #include "share/delay.h"
 
-static const char *dialect_name(uint16_t dialect)
-{
-    switch (dialect) {
-    case 0x0202:
-        return "2.0.2";
-    case 0x0210:
-        return "2.1";
-    case 0x0300:
-        return "3.0";
-    case 0x0302:
-        return "3.0.2";
-    case 0x0311:
-        return "3.1.1";
-    }
-    return "unknown";
-}
-
 static json_t *settings_json(const struct settings *settings)
 {
     json_t *all = json_object();
     const struct setting_info *info;
-    char value[32];
+    char value[SETTINGS_TEXT_MAX];
     for (size_t i = 0; (info = settings_info(i)); i++)
         json_object_set_new(all, info->name, json_string(settings_get(settings, i, value)));
     return all;
@@ -55,13 +38,13 @@ static json_t *connection_json(const struct share *s)
 {
     struct client_facts facts;
     client_facts(s->client, &facts);
-    return json_pack("{s:s, s:s, s:s, s:s, s:b, s:s, s:I, s:I, s:I, s:I}", "address", facts.address,
-                     "share", s->options.share, "dialect", dialect_name(facts.dialect), "signing",
-                     facts.signing ? facts.signing_algorithm : "none", "guest", facts.guest, "user",
-                     s->options.user ? s->options.user : "", "server_capabilities",
-                     (json_int_t)facts.server_capabilities, "max_read", (json_int_t)facts.max_read,
-                     "max_write", (json_int_t)facts.max_write, "max_transact",
-                     (json_int_t)facts.max_transact);
+    return json_pack(
+        "{s:s, s:s, s:s, s:s, s:s, s:b, s:s, s:I, s:I, s:I, s:I}", "address", facts.address,
+        "share", s->options.share, "dialect", facts.dialect_name, "signing",
+        facts.signing ? facts.signing_algorithm : "none", "encryption", facts.encryption, "guest",
+        facts.guest, "user", s->options.user ? s->options.user : "", "server_capabilities",
+        (json_int_t)facts.server_capabilities, "max_read", (json_int_t)facts.max_read, "max_write",
+        (json_int_t)facts.max_write, "max_transact", (json_int_t)facts.max_transact);
 }
 
 /* With the lock. */

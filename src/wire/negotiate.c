@@ -15,6 +15,24 @@ enum {
     CONTEXT_SIGNING = 8,
 };
 
+const char *wire_dialect_name(uint16_t dialect)
+{
+    switch (dialect) {
+    case SMB2_DIALECT_202:
+        return "2.0.2";
+    case SMB2_DIALECT_210:
+        return "2.1";
+    case SMB2_DIALECT_300:
+        return "3.0";
+    case SMB2_DIALECT_302:
+        return "3.0.2";
+    case SMB2_DIALECT_311:
+        return "3.1.1";
+    default:
+        return "unknown";
+    }
+}
+
 static void put_ids(struct wr *w, uint16_t count, const uint16_t *ids)
 {
     if (count > WIRE_IDS_MAX) {

@@ -115,6 +115,8 @@ enum {
     SMB2_DIALECT_311 = 0x0311,
     SMB2_DIALECT_WILD = 0x02ff,
 };
+/* "3.1.1"; "unknown". */
+const char *wire_dialect_name(uint16_t dialect);
 enum { SMB2_NEGOTIATE_SIGNING_ENABLED = 1, SMB2_NEGOTIATE_SIGNING_REQUIRED = 2 };
 enum {
     SMB2_GLOBAL_CAP_DFS = 0x01,

@@ -28,7 +28,8 @@ static void set(struct settings *s, const char *name, const char *value)
 }
 
 /* The value as text, by name. */
-static const char *get(const struct settings *s, const char *name, char out[static 32])
+static const char *get(const struct settings *s, const char *name,
+                       char out[static SETTINGS_TEXT_MAX])
 {
     const struct setting_info *info;
     for (size_t i = 0; (info = settings_info(i)); i++)
@@ -239,6 +240,10 @@ static const char *const all_names[] = {
     "DormantFileLimit",
     "WriteDelay",
     "RequireSecuritySignature",
+    "SigningAlgorithms",
+    "RequireEncryption",
+    "EncryptionCiphers",
+    "EnableInsecureGuestLogons",
     "Smb2DialectMin",
     "Smb2DialectMax",
 };
@@ -322,7 +327,7 @@ static void numbers_are_taken_up_to_their_range_and_not_beyond(void **state)
             continue;
         numbers++;
         struct settings s = profile("larder");
-        char value[32], got[32];
+        char value[SETTINGS_TEXT_MAX], got[SETTINGS_TEXT_MAX];
         uint64_t ends[] = {info->min, info->max};
         for (size_t k = 0; k < 2; k++) {
             snprintf(value, sizeof value, "%llu", (unsigned long long)ends[k]);
@@ -400,7 +405,7 @@ static void a_dialect_is_taken_by_its_number_and_by_windows_name(void **state)
         {"3.0.2", "Smb302", 0x0302}, {"3.1.1", "SMB311", 0x0311},
     };
     struct settings s = profile("larder");
-    char text[32];
+    char text[SETTINGS_TEXT_MAX];
     for (size_t i = 0; i < sizeof all / sizeof all[0]; i++) {
         set(&s, "Smb2DialectMin", all[i].name);
         set(&s, "Smb2DialectMax", all[i].windows);
@@ -416,6 +421,49 @@ static void a_dialect_is_taken_by_its_number_and_by_windows_name(void **state)
     REFUSED("Smb2DialectMin", "1.0", -EINVAL, "Smb2DialectMin", "2.0.2", "3.1.1");
     REFUSED("Smb2DialectMax", "3", -EINVAL, "Smb2DialectMax", "3.0.2");
     REFUSED("Smb2DialectMax", "", -EINVAL, "Smb2DialectMax");
+}
+
+static void algorithms_are_chosen_and_ordered_by_windows_names(void **state)
+{
+    struct settings s = profile("larder");
+    char text[SETTINGS_TEXT_MAX];
+    assert_string_equal(get(&s, "EncryptionCiphers", text),
+                        "AES_128_GCM, AES_128_CCM, AES_256_GCM, AES_256_CCM");
+    assert_string_equal(get(&s, "SigningAlgorithms", text), "AES_GMAC, AES_CMAC, HMAC_SHA256");
+    static const char *const same[] = {"AES_256_CCM,AES_128_GCM", "aes-256-ccm aes-128-gcm",
+                                       " AES_256_CCM ,, AES_128_GCM, "};
+    for (size_t i = 0; i < sizeof same / sizeof same[0]; i++) {
+        set(&s, "EncryptionCiphers", same[i]);
+        assert_int_equal(s.encryption_ciphers.count, 2);
+        assert_int_equal(s.encryption_ciphers.id[0], 3);
+        assert_int_equal(s.encryption_ciphers.id[1], 2);
+        assert_string_equal(get(&s, "EncryptionCiphers", text), "AES_256_CCM, AES_128_GCM");
+    }
+    static const char *const wrong[] = {"",
+                                        ",",
+                                        "AES",
+                                        "AES_128_GCM,AES_128_GCM",
+                                        "DES",
+                                        "2",
+                                        "\n",
+                                        "AES_128_GCM;",
+                                        "AES_128_GCMX",
+                                        "true"};
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++)
+        REFUSED("EncryptionCiphers", wrong[i], -EINVAL, "EncryptionCiphers", "AES_256_CCM");
+    REFUSED("EncryptionCiphers", "AES_CMAC", -EINVAL, "AES_128_GCM");
+    REFUSED("SigningAlgorithms", "AES_128_GCM", -EINVAL, "AES_GMAC", "HMAC_SHA256");
+}
+
+static void no_profile_encrypts_or_accepts_guests_by_itself(void **state)
+{
+    static const char *const names[] = {"23h2", "25h2", "larder", "off"};
+    for (size_t i = 0; i < 4; i++) {
+        struct settings s = profile(names[i]);
+        assert_false(s.require_encryption || s.enable_insecure_guest_logons);
+        assert_int_equal(s.encryption_ciphers.count, 4);
+        assert_int_equal(s.signing_algorithms.count, 3);
+    }
 }
 
 static void none_is_no_limit_on_the_dialects(void **state)
@@ -435,8 +483,12 @@ static void what_is_printed_can_be_set_again(void **state)
     const struct setting_info *info;
     set(&from, "Smb2DialectMin", "3.0.2");
     set(&from, "RequireSecuritySignature", "no");
+    set(&from, "RequireEncryption", "yes");
+    set(&from, "EncryptionCiphers", "AES_256_CCM, AES_128_CCM");
+    set(&from, "SigningAlgorithms", "HMAC_SHA256");
+    set(&from, "EnableInsecureGuestLogons", "yes");
     for (size_t i = 0; (info = settings_info(i)); i++) {
-        char value[32], again[32];
+        char value[SETTINGS_TEXT_MAX], again[SETTINGS_TEXT_MAX];
         assert_ptr_equal(settings_get(&from, i, value), value);
         set(&to, info->name, value);
         assert_string_equal(settings_get(&to, i, again), value);
@@ -448,19 +500,32 @@ static void what_is_printed_can_be_set_again(void **state)
     assert_memory_equal(&from, &to, sizeof from);
 }
 
+/* A value that no setting has in profile larder. */
+static const char *another(const struct setting_info *info)
+{
+    if (strncmp(info->name, "Smb2", 4) == 0)
+        return "2.1";
+    if (strcmp(info->name, "EncryptionCiphers") == 0)
+        return "AES_256_GCM, AES_128_CCM";
+    if (strcmp(info->name, "SigningAlgorithms") == 0)
+        return "AES_CMAC";
+    if (strncmp(info->name, "Enable", 6) == 0 || strcmp(info->name, "RequireEncryption") == 0)
+        return "true";
+    if (strcmp(info->unit, "handles") == 0)
+        return "700";
+    return *info->unit ? "70000" : "false";
+}
+
 /* No setting lies in another's place: setting one changes what is printed of it alone. */
 static void a_setting_changes_itself_alone(void **state)
 {
     const struct setting_info *info;
     for (size_t i = 0; (info = settings_info(i)); i++) {
         struct settings before = profile("larder"), after = before;
-        const char *value = strncmp(info->name, "Smb2", 4) == 0  ? "2.1"
-                            : strcmp(info->unit, "handles") == 0 ? "700"
-                            : *info->unit                        ? "70000"
-                                                                 : "false";
+        const char *value = another(info);
         set(&after, info->name, value);
         for (size_t j = 0; settings_info(j); j++) {
-            char old[32], new[32];
+            char old[SETTINGS_TEXT_MAX], new[SETTINGS_TEXT_MAX];
             settings_get(&before, j, old);
             settings_get(&after, j, new);
             if (i == j)
@@ -495,6 +560,8 @@ int main(void)
         cmocka_unit_test(leading_zeros_do_not_make_a_number_octal),
         cmocka_unit_test(a_switch_takes_the_words_that_people_use),
         cmocka_unit_test(a_dialect_is_taken_by_its_number_and_by_windows_name),
+        cmocka_unit_test(algorithms_are_chosen_and_ordered_by_windows_names),
+        cmocka_unit_test(no_profile_encrypts_or_accepts_guests_by_itself),
         cmocka_unit_test(none_is_no_limit_on_the_dialects),
         cmocka_unit_test(what_is_printed_can_be_set_again),
         cmocka_unit_test(a_setting_changes_itself_alone),

@@ -1,0 +1,95 @@
+#!/usr/bin/env python3
+"""Encryption: each cipher of each dialect, whoever demands it, and the line that says why it cannot be.
+
+    sealed.py LARDER
+"""
+import os
+
+from bed import Samba, check, equal, finish, larder, mounted, stats, tool
+
+CIPHERS = ("AES-128-GCM", "AES-128-CCM", "AES-256-GCM", "AES-256-CCM")
+
+
+def data_goes_both_ways(samba, place):
+    """Pieces and wholes, a listing of many replies, and a compound."""
+    data = os.urandom((3 << 20) + 17)
+    with open(os.path.join(place, "file"), "wb") as f:
+        f.write(data)
+    equal("3 MiB that were written are on the server", open(os.path.join(samba.share, "file"), "rb").read() == data, True)
+    with open(os.path.join(samba.share, "other"), "wb") as f:
+        f.write(data[::-1])
+    equal("3 MiB that are read are the server's", open(os.path.join(place, "other"), "rb").read() == data[::-1], True)
+    equal("a listing is whole", len(os.listdir(os.path.join(place, "many"))), 3000)
+
+
+def encrypts(samba, name, *options, dialect="3.1.1"):
+    with mounted(samba, *options) as place:
+        connection = stats(place)["connection"]
+        equal(f"{name} is agreed on", (connection["encryption"], connection["dialect"]), (name, dialect))
+        equal("what is encrypted is not signed", connection["signing"], "none")
+        data_goes_both_ways(samba, place)
+        line = [l for l in larder("stats", place).stdout.splitlines() if l.startswith("dialect")][0]
+        equal("stats says so", line.split(None, 1)[1], f"SMB {dialect}, encryption {name}")
+
+
+def many_files(samba):
+    os.mkdir(os.path.join(samba.share, "many"))
+    for i in range(3000):
+        open(os.path.join(samba.share, "many", f"file with a long name {i:05}"), "w").close()
+
+
+def refused(what, samba, options, *words):
+    run = tool("ls", samba, options=options)
+    check(f"{what}: one line, exit 1", run.returncode == 1 and run.stderr.count("\n") == 1, (run.returncode, run.stderr))
+    for word in words:
+        check(f"{what}: the line says {word}", word in run.stderr, run.stderr)
+
+
+def each_side_chooses():
+    with Samba() as samba:
+        samba.start()
+        many_files(samba)
+        encrypts(samba, "AES-128-GCM", "seal")
+        for name in CIPHERS:
+            encrypts(samba, name, "RequireEncryption", "EncryptionCiphers=" + name.replace("-", "_"))
+        for dialect in ("3.0", "3.0.2"):
+            encrypts(samba, "AES-128-CCM", "seal", f"vers={dialect}", dialect=dialect)
+        with mounted(samba) as place:
+            equal("nobody asks, nothing is encrypted", stats(place)["connection"]["encryption"], "none")
+        refused("2.1 with seal", samba, ("vers=2.1", "seal"), "RequireEncryption", "Smb2DialectMax")
+        refused("a guest with seal", samba, ("guest", "seal"), "guest", "RequireEncryption")
+        refused("3.0 without its only cipher", samba, ("vers=3.0", "seal", "EncryptionCiphers=AES_256_GCM"), "RequireEncryption",
+                "EncryptionCiphers", "AES-128-CCM")
+        run = tool("ls", samba, options=("EncryptionCiphers=AES_512_GCM",))
+        check("an unknown cipher is wrong usage, and told which there are", run.returncode == 2 and "AES_256_GCM" in run.stderr, run.stderr)
+    for name in CIPHERS:
+        with Samba(f"server smb3 encryption algorithms={name}") as samba:
+            samba.start()
+            many_files(samba)
+            encrypts(samba, name, "seal")
+            other = "AES_128_GCM" if name != "AES-128-GCM" else "AES_256_CCM"
+            refused(f"no cipher in common with {name}", samba, ("seal", f"EncryptionCiphers={other}"), "RequireEncryption",
+                    "EncryptionCiphers", "127.0.0.1")
+
+
+def the_server_insists():
+    with Samba("server smb encrypt=required") as samba:
+        samba.start()
+        many_files(samba)
+        encrypts(samba, "AES-128-GCM")
+        encrypts(samba, "AES-128-CCM", "vers=3.0", dialect="3.0")
+        refused("2.1 with a server that insists", samba, ("vers=2.1",), "encryption")
+    with Samba("share:server smb encrypt=required") as samba:
+        samba.start()
+        many_files(samba)
+        encrypts(samba, "AES-128-GCM")
+        encrypts(samba, "AES-128-CCM", "vers=3.0.2", dialect="3.0.2")
+        refused("2.1 with a share that insists", samba, ("vers=2.1",), "encryption")
+    with Samba("protocol_max=SMB2_10") as samba:
+        samba.start()
+        refused("a server without encryption", samba, ("seal",), "127.0.0.1", "RequireEncryption", "Smb2DialectM")
+
+
+each_side_chooses()
+the_server_insists()
+finish()
