@@ -177,13 +177,33 @@ static void a_copy_is_whole_and_its_own(void **state)
     share_options_init(&o);
     assert_int_equal(share_options_target(&o, "smb://d;u:p@h:1/s/x", NULL), 0);
     assert_int_equal(share_options_set(&o, "events", "/tmp/e", NULL), 0);
+    assert_int_equal(share_options_set(&o, "keylog", "/tmp/k", NULL), 0);
     assert_int_equal(share_options_copy(&o, &copy), 0);
     share_options_done(&o);
     assert_string_equal(copy.user, "u");
     assert_string_equal(copy.password, "p");
     assert_string_equal(copy.path, "x");
     assert_string_equal(copy.events_path, "/tmp/e");
+    assert_string_equal(copy.keylog_path, "/tmp/k");
     share_options_done(&copy);
+}
+
+static void a_profile_does_not_take_back_what_the_connection_was_to_be(void **state)
+{
+    struct share_options o;
+    share_options_init(&o);
+    const char list[] =
+        "seal,\"EncryptionCiphers=AES_256_GCM,AES_128_GCM\",SigningAlgorithms=AES_CMAC,"
+        "EnableInsecureGuestLogons,vers=3.1.1,DirectoryCacheLifetime=77,profile=23h2";
+    assert_int_equal(share_options_parse(&o, list, NULL), 0);
+    assert_string_equal(o.settings.profile, "23h2");
+    assert_int_equal(o.settings.directory_cache_lifetime, 10);
+    assert_true(o.settings.require_encryption && o.settings.enable_insecure_guest_logons);
+    assert_int_equal(o.settings.encryption_ciphers.count, 2);
+    assert_int_equal(o.settings.encryption_ciphers.id[0], 4);
+    assert_int_equal(o.settings.signing_algorithms.count, 1);
+    assert_int_equal(o.settings.smb2_dialect_min, 0x0311);
+    share_options_done(&o);
 }
 
 int main(void)
@@ -197,6 +217,7 @@ int main(void)
         cmocka_unit_test(credentials_files_are_read_as_mount_cifs_reads_them),
         cmocka_unit_test(a_broken_credentials_file_is_named_with_its_line),
         cmocka_unit_test(a_copy_is_whole_and_its_own),
+        cmocka_unit_test(a_profile_does_not_take_back_what_the_connection_was_to_be),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
