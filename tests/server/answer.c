@@ -14,19 +14,28 @@
 /* ---- rules ---- */
 
 struct outcome {
-    bool silent, interim, own_frame, granted;
+    bool silent, lost, interim, pending, own_frame, granted, joins;
     bool bad_protocol, bad_signature;
     uint32_t fail; /* 0: not */
     uint16_t grant;
     uint64_t message_id_off;
     size_t hang_up_after; /* SIZE_MAX: not */
-    unsigned delay_ms;
+    unsigned delay_ms, late_ms, behind, repeats, pause_us;
+    size_t piece;
     uint64_t length;
     size_t random;
     bool count_is_given;
     uint32_t count;
     const struct server_break *broken; /* before the reply; NULL: none */
+    const struct server_alteration *altered[SERVER_ALTERED];
+    unsigned altered_count;
 };
+
+static void add_alteration(struct outcome *o, const struct server_alteration *a)
+{
+    if (o->altered_count < SERVER_ALTERED)
+        o->altered[o->altered_count++] = a;
+}
 
 static void apply(const struct server_script *script, const struct server_rule *rule,
                   struct outcome *o)
@@ -38,14 +47,36 @@ static void apply(const struct server_script *script, const struct server_rule *
     case SERVER_SILENT:
         o->silent = true;
         break;
+    case SERVER_LOSE:
+        o->lost = true;
+        break;
     case SERVER_INTERIM:
         o->interim = true;
+        break;
+    case SERVER_PENDING:
+        o->interim = o->pending = true;
         break;
     case SERVER_OWN_FRAME:
         o->own_frame = true;
         break;
     case SERVER_DELAY:
         o->delay_ms = (unsigned)rule->value;
+        break;
+    case SERVER_LATE:
+        o->late_ms = (unsigned)rule->value;
+        break;
+    case SERVER_HOLD:
+        o->behind = (unsigned)rule->value;
+        break;
+    case SERVER_REPEAT:
+        o->repeats = (unsigned)rule->value;
+        break;
+    case SERVER_PIECES:
+        o->piece = (size_t)(rule->value & UINT32_MAX);
+        o->pause_us = (unsigned)(rule->value >> 32);
+        break;
+    case SERVER_JOIN:
+        o->joins = true;
         break;
     case SERVER_GRANT:
         o->granted = true;
@@ -77,6 +108,10 @@ static void apply(const struct server_script *script, const struct server_rule *
         if (rule->value < script->break_count)
             o->broken = &script->breaks[rule->value];
         break;
+    case SERVER_ALTER:
+        if (rule->value < script->alteration_count)
+            add_alteration(o, &script->alterations[rule->value]);
+        break;
     }
 }
 
@@ -96,7 +131,9 @@ static struct outcome judge(struct exchange *x, bool behind)
         const struct server_rule *rule = &x->script.rules[i];
         if (rule->command != SERVER_ANY && rule->command != command)
             continue;
-        if (rule->nth && rule->nth != (rule->command == SERVER_ANY ? all : nth))
+        unsigned now = rule->command == SERVER_ANY ? all : nth;
+        unsigned until = rule->until ? rule->until : rule->nth;
+        if (rule->nth && (now < rule->nth || now > until))
             continue;
         if (rule->where == SERVER_IN_COMPOUND && !x->compound)
             continue;
@@ -108,60 +145,6 @@ static struct outcome judge(struct exchange *x, bool behind)
 }
 
 /* ---- handlers: the body of a reply behind the header's room; the status ---- */
-
-static uint32_t negotiate(struct exchange *x, struct rd msg, struct wr *w)
-{
-    struct wire_negotiate_request q;
-    struct wire_negotiate_response r = {
-        .security_mode = SMB2_NEGOTIATE_SIGNING_ENABLED,
-        .dialect = x->script.dialect,
-        .server_guid = "scripted server",
-        .capabilities = x->script.dialect > SMB2_DIALECT_202
-                            ? SMB2_GLOBAL_CAP_LARGE_MTU | x->script.capabilities
-                            : 0,
-        .max_transact = x->script.max_transact,
-        .max_read = x->script.max_read,
-        .max_write = x->script.max_transact,
-    };
-    if (wire_negotiate_request_decode(msg, &q) < 0)
-        return REFUSED;
-    if (r.dialect == SMB2_DIALECT_311) {
-        r.contexts.preauth_count = 1;
-        r.contexts.preauth[0] = SMB2_PREAUTH_SHA512;
-        r.contexts.salt_len = 32;
-    }
-    for (uint16_t i = 0; i < q.dialect_count; i++) {
-        if (q.dialect[i] == r.dialect) {
-            wire_negotiate_response_encode(w, &r);
-            return STATUS_SUCCESS;
-        }
-    }
-    return (uint32_t)STATUS_NOT_SUPPORTED;
-}
-
-static uint32_t session_setup(struct exchange *x, struct rd msg, struct wr *w)
-{
-    struct wire_session_setup_request q;
-    struct wire_session_setup_response r = {.session_flags = SMB2_SESSION_FLAG_IS_GUEST};
-    if (wire_session_setup_request_decode(msg, &q) < 0)
-        return REFUSED;
-    if (!x->c->session_id)
-        x->c->session_id = ++x->s->serial;
-    x->reply.session_id = x->c->session_id;
-    wire_session_setup_response_encode(w, &r);
-    return STATUS_SUCCESS;
-}
-
-static uint32_t logoff(struct exchange *x, struct rd msg, struct wr *w)
-{
-    if (wire_empty_decode(msg) < 0)
-        return REFUSED;
-    server_open_close_all(x->s, x->c);
-    x->c->session_id = 0;
-    x->c->tree_id = 0;
-    wire_empty_encode(w);
-    return STATUS_SUCCESS;
-}
 
 static uint32_t tree_connect(struct exchange *x, struct rd msg, struct wr *w)
 {
@@ -381,9 +364,9 @@ static const struct {
     uint32_t (*answer)(struct exchange *x, struct rd msg, struct wr *w);
     enum need need;
 } handlers[SMB2_COMMANDS] = {
-    [SMB2_NEGOTIATE] = {negotiate, NOTHING},
-    [SMB2_SESSION_SETUP] = {session_setup, NOTHING},
-    [SMB2_LOGOFF] = {logoff, SESSION},
+    [SMB2_NEGOTIATE] = {server_negotiate, NOTHING},
+    [SMB2_SESSION_SETUP] = {server_session_setup, NOTHING},
+    [SMB2_LOGOFF] = {server_logoff, SESSION},
     [SMB2_TREE_CONNECT] = {tree_connect, SESSION},
     [SMB2_TREE_DISCONNECT] = {tree_disconnect, TREE},
     [SMB2_CREATE] = {create, TREE},
@@ -403,10 +386,14 @@ static const struct {
 
 /* ---- one element ---- */
 
+enum { HEADER_NEXT = 20 }; /* where NextCommand stands (2.2.1) */
+
 /* What is wrong with a request before its command is looked at. */
-static uint32_t refuse(const struct exchange *x)
+static uint32_t refuse(const struct exchange *x, struct rd msg)
 {
     const struct wire_header *h = x->request;
+    if (!server_logon_trusts(&x->c->logon, h, msg))
+        return (uint32_t)STATUS_ACCESS_DENIED;
     bool related = h->flags & SMB2_FLAGS_RELATED_OPERATIONS;
     if (h->command >= SMB2_COMMANDS ||
         (!handlers[h->command].answer && h->command != SMB2_CHANGE_NOTIFY))
@@ -429,6 +416,7 @@ static void reply(struct exchange *x, struct rd msg, const struct outcome *o, ui
     if (w->pos > WIRE_FRAME_HEADER)
         wire_element_end(w, true);
     size_t start = w->origin = w->pos;
+    server_out_begin(&x->s->out);
     wr_zero(w, WIRE_HEADER_SIZE);
 
     bool own = !status;
@@ -447,19 +435,22 @@ static void reply(struct exchange *x, struct rd msg, const struct outcome *o, ui
         w->buf[start] = 0xff; /* SMB1's */
 }
 
-static struct wire_header reply_header(const struct wire_header *h, const struct outcome *o)
+static struct wire_header reply_header(const struct exchange *x, const struct outcome *o)
 {
+    const struct wire_header *h = x->request;
+    bool sign = h->flags & SMB2_FLAGS_SIGNED && x->c->logon.signer;
     uint16_t asked = h->credits ? h->credits : 1;
     struct wire_header r = {
         .credit_charge = h->credit_charge,
         .command = h->command,
         .credits = o->granted ? o->grant : asked,
-        .flags = SMB2_FLAGS_SERVER_TO_REDIR | (h->flags & SMB2_FLAGS_RELATED_OPERATIONS),
+        .flags = SMB2_FLAGS_SERVER_TO_REDIR | (h->flags & SMB2_FLAGS_RELATED_OPERATIONS) |
+                 (sign ? SMB2_FLAGS_SIGNED : 0),
         .message_id = h->message_id + o->message_id_off,
         .tree_id = h->tree_id,
         .session_id = h->session_id,
     };
-    if (o->bad_signature) {
+    if (o->bad_signature && !sign) {
         r.flags |= SMB2_FLAGS_SIGNED;
         memset(r.signature, 0x5a, sizeof(r.signature));
     }
@@ -496,7 +487,7 @@ static bool break_first(struct exchange *x, struct rd msg, const struct server_b
 static bool begin_watch(struct exchange *x, struct rd msg, const struct outcome *o)
 {
     bool quiet = x->script.quiet_watches;
-    uint32_t status = refuse(x);
+    uint32_t status = refuse(x, msg);
     if (!status && !quiet)
         make_async(x);
     if (!status)
@@ -511,9 +502,83 @@ static bool begin_watch(struct exchange *x, struct rd msg, const struct outcome 
     return true;
 }
 
-static bool answer_element(struct exchange *x, struct rd msg, bool behind)
+/* What is to happen to the frame with this reply, which begins at `at`. */
+static void bend(struct exchange *x, const struct outcome *o, size_t at)
+{
+    static const struct server_alteration bad_signature = {
+        .offset = 48, .width = 8, .how = SERVER_XOR, .value = 0x5a, .on_the_way = true};
+    struct server_out *out = &x->s->out;
+    if (o->hang_up_after < out->hang_up_after)
+        out->hang_up_after = o->hang_up_after;
+    if (o->length)
+        out->length = o->length;
+    if (o->random)
+        out->random = o->random;
+    if (o->piece) {
+        out->piece = o->piece;
+        out->pause_us = o->pause_us;
+    }
+    if (o->late_ms)
+        out->late_ms = o->late_ms;
+    if (o->behind)
+        out->behind = o->behind;
+    out->repeats += o->repeats;
+    out->joins = out->joins || o->joins;
+    for (unsigned i = 0; i < o->altered_count && out->altered_count < SERVER_ALTERED; i++) {
+        out->altered[out->altered_count].at = at;
+        out->altered[out->altered_count++].what = o->altered[i];
+    }
+    if (o->bad_signature && out->altered_count < SERVER_ALTERED) {
+        out->altered[out->altered_count].at = at;
+        out->altered[out->altered_count++].what = &bad_signature;
+    }
+}
+
+/* Takes the reply out again that begins at `at`: it gets lost. */
+static void lose(struct server_out *out, size_t at)
+{
+    out->element_count--;
+    out->w.pos = at;
+    if (out->element_count)
+        memset(out->w.buf + out->elements[out->element_count - 1] + HEADER_NEXT, 0, 4);
+}
+
+/* What watched by a handle that is closed ends behind the reply. False: hang up. */
+static bool end_watches(struct exchange *x)
+{
+    uint64_t closed = x->closed;
+    x->closed = 0;
+    if (!closed)
+        return true;
+    if (server_watches(x->s) && !server_flush(x->s, x->c))
+        return false;
+    server_watch_closed(x->s, closed);
+    return true;
+}
+
+static bool execute(struct exchange *x, struct rd msg, const struct outcome *o)
 {
     struct server_out *out = &x->s->out;
+    x->count_is_given = o->count_is_given;
+    x->count = o->count;
+    if (o->interim) {
+        make_async(x);
+        if (!interim(x) || o->pending)
+            return o->pending;
+    }
+    reply(x, msg, o, o->fail ? o->fail : refuse(x, msg));
+    size_t at = out->elements[out->element_count - 1];
+    if (x->request->command == SMB2_CREATE)
+        x->failed = x->reply.status;
+    if (o->lost)
+        lose(out, at);
+    else
+        bend(x, o, at);
+    return end_watches(x);
+}
+
+static bool answer_element(struct exchange *x, struct rd msg, bool behind)
+{
     struct outcome o = judge(x, behind);
     usleep(o.delay_ms * 1000);
     if (x->request->command == SMB2_CANCEL)
@@ -525,34 +590,10 @@ static bool answer_element(struct exchange *x, struct rd msg, bool behind)
     if (o.broken && !break_first(x, msg, o.broken))
         return false;
 
-    x->reply = reply_header(x->request, &o);
+    x->reply = reply_header(x, &o);
     if (x->request->command == SMB2_CHANGE_NOTIFY && !o.fail)
         return begin_watch(x, msg, &o);
-    x->count_is_given = o.count_is_given;
-    x->count = o.count;
-    if (o.interim) {
-        make_async(x);
-        if (!interim(x))
-            return false;
-    }
-    reply(x, msg, &o, o.fail ? o.fail : refuse(x));
-    if (x->request->command == SMB2_CREATE)
-        x->failed = x->reply.status;
-    if (x->closed) { /* what watched by it ends behind the reply */
-        uint64_t closed = x->closed;
-        x->closed = 0;
-        if (server_watches(x->s) && !server_flush(x->s, x->c))
-            return false;
-        server_watch_closed(x->s, closed);
-    }
-
-    if (o.hang_up_after < out->hang_up_after)
-        out->hang_up_after = o.hang_up_after;
-    if (o.length)
-        out->length = o.length;
-    if (o.random)
-        out->random = o.random;
-    return true;
+    return execute(x, msg, &o);
 }
 
 static struct server_script script_now(struct server *s)

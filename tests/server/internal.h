@@ -1,13 +1,15 @@
 /*
- * Between the files of the scripted server: server.c moves bytes, answer.c turns a frame of
- * requests into frames of replies, share.c knows the files, lease.c and notify.c what the server
- * says unasked. Everything here runs on the server's thread.
+ * Between the files of the scripted server: server.c receives, answer.c turns a frame of requests
+ * into frames of replies, output.c sends them, logon.c knows users and keys, share.c the files,
+ * lease.c and notify.c what the server says unasked. Everything here runs on the server's thread.
  */
 #ifndef LARDER_TESTS_SERVER_INTERNAL_H
 #define LARDER_TESTS_SERVER_INTERNAL_H
 
+#include <gssapi/gssapi.h>
 #include <pthread.h>
 
+#include "secure/secure.h"
 #include "server.h"
 
 enum {
@@ -21,6 +23,23 @@ enum {
     SERVER_ACKS = 256,
     SERVER_WATCHES = 16,
     SERVER_NOTES = 16,
+    SERVER_ELEMENTS = 32, /* of one frame that are known apart */
+    SERVER_ALTERED = 16,  /* alterations of one frame */
+    SERVER_HELD = 64,     /* frames that are put by */
+};
+
+/* Who a connection's user is. All zero to begin with. */
+struct server_logon {
+    uint16_t dialect; /* 0: NEGOTIATE has not been answered */
+    enum secure_algorithm algorithm;
+    struct secure_preauth preauth; /* of 3.1.1, up to the last word */
+    gss_ctx_id_t context;          /* of an exchange that is not at its end */
+    gss_buffer_desc token;         /* our next one */
+    uint8_t key[64];               /* the session key */
+    size_t key_len;
+    struct secure_signer *signer; /* NULL: nobody has logged on, or a guest */
+    bool must_sign;               /* requests that are not signed are refused */
+    bool over;                    /* LOGOFF is being answered */
 };
 
 struct server_conn {
@@ -29,6 +48,9 @@ struct server_conn {
     size_t have;         /* bytes in `in` */
     uint64_t session_id; /* 0: none yet */
     uint32_t tree_id;    /* 0: none yet */
+    struct server_logon logon;
+    uint8_t *joined; /* frames that leave together */
+    size_t joined_len;
 };
 
 /* A handle. Its FileId is its place in the table and a number that is never used again. */
@@ -45,9 +67,31 @@ struct server_open {
 /* A frame on its way out, and what is to happen to it. */
 struct server_out {
     struct wr w;
+    size_t elements[SERVER_ELEMENTS]; /* where they begin */
+    unsigned element_count;
+    struct {
+        size_t at; /* where its element begins */
+        const struct server_alteration *what;
+    } altered[SERVER_ALTERED];
+    unsigned altered_count;
     size_t hang_up_after; /* bytes; SIZE_MAX: not */
     uint64_t length;      /* what the frame header says; 0: the truth */
     size_t random;        /* bytes of noise instead; 0: not */
+    size_t piece;         /* it is sent in pieces of so many bytes; 0: whole */
+    unsigned pause_us;    /* behind each piece */
+    unsigned repeats;     /* it is sent so many times more */
+    unsigned behind;      /* it waits until so many others have left; 0: not */
+    unsigned late_ms;     /* it waits so long, and nobody with it; 0: not */
+    bool joins;           /* it leaves together with the next ones */
+};
+
+/* A frame that is put by. */
+struct server_held {
+    struct server_conn *conn; /* NULL: free */
+    unsigned behind;          /* frames that are to leave first; 0: it waits for the time */
+    uint64_t due;             /* or CLOCK_NEVER */
+    uint8_t *bytes;
+    size_t len;
 };
 
 /* How often an IOCTL's code was asked for. */
@@ -118,6 +162,7 @@ struct server {
     size_t open_cap;
     uint64_t serial; /* the last one given to a session, tree, open or interim response */
     struct server_out out;
+    struct server_held held[SERVER_HELD];
     uint8_t *scratch; /* SERVER_TRANSACT_MAX bytes: output buffers of listings and queries */
 };
 
@@ -126,10 +171,19 @@ struct server {
 /* Answers all elements of a frame. False: hang up. */
 bool server_answer(struct server *s, struct server_conn *c, struct rd frame);
 
-/* ---- server.c ---- */
+/* ---- output.c ---- */
 
+void server_out_reset(struct server_out *out);
+/* The next element begins where the cursor is. */
+void server_out_begin(struct server_out *out);
 /* Sends what stands in s->out, if anything, and empties it. False: hang up. */
 bool server_flush(struct server *s, struct server_conn *c);
+/* Sends what was to leave together. False: hang up. */
+bool server_joined_flush(struct server *s, struct server_conn *c);
+/* Milliseconds until the first frame that is put by is due; -1: none is. */
+int server_held_timeout(const struct server *s);
+void server_held_release(struct server *s);
+void server_held_forget(struct server *s, const struct server_conn *c);
 
 /* What the elements of one frame share. */
 struct exchange {
@@ -161,6 +215,22 @@ uint32_t server_flush_file(struct exchange *x, struct rd msg, struct wr *w);
 uint32_t server_lock(struct exchange *x, struct rd msg, struct wr *w);
 uint32_t server_set_info(struct exchange *x, struct rd msg, struct wr *w);
 uint32_t server_control(struct exchange *x, struct rd msg, struct wr *w);
+
+/* ---- logon.c: NEGOTIATE, SESSION_SETUP, LOGOFF ---- */
+
+void server_logon_prepare(void);
+void server_logon_done(struct server_logon *l);
+uint32_t server_negotiate(struct exchange *x, struct rd msg, struct wr *w);
+uint32_t server_session_setup(struct exchange *x, struct rd msg, struct wr *w);
+uint32_t server_logoff(struct exchange *x, struct rd msg, struct wr *w);
+/* A message of ours leaves, `h` its header: what it adds to the hash of 3.1.1, and its signature.
+ */
+void server_logon_hash(struct server_logon *l, const struct wire_header *h, const uint8_t *message,
+                       size_t len);
+void server_logon_sign(const struct server_logon *l, const struct wire_header *h, uint8_t *message,
+                       size_t len);
+/* False: a signature is missing or wrong. */
+bool server_logon_trusts(const struct server_logon *l, const struct wire_header *h, struct rd msg);
 
 /* ---- lease.c ---- */
 

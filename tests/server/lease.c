@@ -99,6 +99,7 @@ bool server_break_now(struct server *s, const struct server_break *b)
     struct server_conn *c = addressee(s, b, notice.key);
     bool sent = c != NULL;
     for (unsigned i = 0; sent && i < (b->times ? b->times : 1); i++) {
+        server_out_begin(&s->out);
         wire_header_encode(&s->out.w, &unasked);
         wire_lease_break_encode(&s->out.w, &notice);
         sent = server_flush(s, c);

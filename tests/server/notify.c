@@ -42,6 +42,7 @@ static void answer(struct server *s, struct server_watch *watch, uint32_t status
 {
     struct wr *w = &s->out.w;
     watch->reply.status = status;
+    server_out_begin(&s->out);
     wire_header_encode(w, &watch->reply);
     if (status == STATUS_SUCCESS || status == STATUS_NOTIFY_ENUM_DIR)
         wire_buffer_response_encode(w, output, (uint32_t)len);

@@ -2,9 +2,8 @@
  * The scripted server's thread: one poll loop over the listener, an eventfd and the connections.
  *
  * Input is gathered per connection until a frame is whole, so a client may send in whatever pieces
- * it likes. Output is sent at once; where a client does not read, the thread waits for it, but
- * never longer than until server_free or server_disconnect. Every byte goes through send_bytes,
- * which is where the script's "hang up before byte n" holds for any frame, good or bad.
+ * it likes. Output is sent at once (output.c), or held back as the script says; where a client does
+ * not read, the thread waits for it, but never longer than until server_free or server_disconnect.
  */
 #include "server.h"
 
@@ -20,93 +19,17 @@
 
 #include "internal.h"
 
-/* ---- output ---- */
-
-/* False: the other side is gone, or somebody wants the thread back. */
-static bool wait_writable(const struct server *s, int fd)
-{
-    struct pollfd p[] = {{.fd = fd, .events = POLLOUT}, {.fd = s->wake, .events = POLLIN}};
-    int r;
-    do
-        r = poll(p, 2, -1);
-    while (r < 0 && errno == EINTR);
-    return r > 0 && !p[1].revents;
-}
-
-/* How many of `len` bytes the script lets through; they count as sent. */
-static size_t allowed(struct server *s, size_t len)
-{
-    pthread_mutex_lock(&s->lock);
-    uint64_t stop = s->script.hang_up_before;
-    if (stop && s->sent + len >= stop)
-        len = s->sent < stop ? (size_t)(stop - 1 - s->sent) : 0;
-    s->sent += len;
-    pthread_mutex_unlock(&s->lock);
-    return len;
-}
-
-static bool send_bytes(struct server *s, int fd, const uint8_t *data, size_t len)
-{
-    size_t pass = allowed(s, len);
-    for (size_t done = 0; done < pass;) {
-        ssize_t n = send(fd, data + done, pass - done, MSG_NOSIGNAL | MSG_DONTWAIT);
-        if (n > 0)
-            done += (size_t)n;
-        else if (errno != EINTR && (errno != EAGAIN || !wait_writable(s, fd)))
-            return false;
-    }
-    return pass == len;
-}
-
-/* Noise, the same in every run. */
-static void fill_random(uint8_t *out, size_t len)
-{
-    uint32_t x = 2463534242;
-    for (size_t i = 0; i < len; i++) {
-        x ^= x << 13;
-        x ^= x >> 17;
-        x ^= x << 5;
-        out[i] = (uint8_t)x;
-    }
-}
-
-static void out_reset(struct server_out *out)
-{
-    out->w = wr_init(out->w.buf, SERVER_OUT_MAX);
-    wr_zero(&out->w, WIRE_FRAME_HEADER);
-    out->hang_up_after = SIZE_MAX;
-    out->length = 0;
-    out->random = 0;
-}
-
-bool server_flush(struct server *s, struct server_conn *c)
-{
-    struct server_out *out = &s->out;
-    size_t len = out->w.pos;
-    if (len == WIRE_FRAME_HEADER)
-        return true;
-    bool good = wr_ok(&out->w); /* otherwise a test asked for more than fits */
-
-    struct wr header = wr_init(out->w.buf, WIRE_FRAME_HEADER);
-    wr_be32(&header, (uint32_t)(out->length ? out->length : len - WIRE_FRAME_HEADER));
-    if (out->random) {
-        len = out->random < SERVER_OUT_MAX ? out->random : SERVER_OUT_MAX;
-        fill_random(out->w.buf, len);
-    }
-    size_t pass = len < out->hang_up_after ? len : out->hang_up_after;
-    good = good && send_bytes(s, c->fd, out->w.buf, pass) && out->hang_up_after == SIZE_MAX;
-    out_reset(out);
-    return good;
-}
-
 /* ---- connections ---- */
 
 static void conn_close(struct server *s, struct server_conn *c)
 {
     server_watch_forget(s, c);
     server_open_close_all(s, c);
+    server_held_forget(s, c);
+    server_logon_done(&c->logon);
     close(c->fd);
     free(c->in);
+    free(c->joined);
     *c = (struct server_conn){.fd = -1};
 }
 
@@ -141,7 +64,7 @@ static bool conn_frames(struct server *s, struct server_conn *c)
         if (!rd_ok(&r))
             return true;
         if (!server_answer(s, c, frame)) {
-            out_reset(&s->out);
+            server_out_reset(&s->out);
             return false;
         }
         c->have -= r.pos;
@@ -157,7 +80,7 @@ static void conn_readable(struct server *s, struct server_conn *c)
         return;
     if (n > 0)
         c->have += (size_t)n;
-    if (n <= 0 || !conn_frames(s, c))
+    if (n <= 0 || !conn_frames(s, c) || !server_joined_flush(s, c))
         conn_close(s, c);
 }
 
@@ -190,8 +113,9 @@ static void *serve(void *arg)
             p[i] = (struct pollfd){.fd = s->conns[i].fd, .events = POLLIN};
         p[SERVER_CONNECTIONS] = (struct pollfd){.fd = s->listener, .events = POLLIN};
         p[SERVER_CONNECTIONS + 1] = (struct pollfd){.fd = s->wake, .events = POLLIN};
-        if (poll(p, SERVER_CONNECTIONS + 2, -1) < 0)
+        if (poll(p, SERVER_CONNECTIONS + 2, server_held_timeout(s)) < 0)
             continue;
+        server_held_release(s);
         for (size_t i = 0; i < SERVER_CONNECTIONS; i++)
             if (p[i].revents)
                 conn_readable(s, &s->conns[i]);
@@ -263,6 +187,8 @@ struct server *server_new(const struct server_script *script)
     for (size_t i = 0; i < SERVER_CONNECTIONS; i++)
         s->conns[i].fd = -1;
     s->serial = 1000;
+    if (script->logon)
+        server_logon_prepare();
     s->script = with_defaults(script);
     s->wake = eventfd(0, EFD_CLOEXEC);
     s->listener = listen_somewhere(&s->port);
@@ -270,7 +196,7 @@ struct server *server_new(const struct server_script *script)
     s->out.w.buf = malloc(SERVER_OUT_MAX);
     if (s->wake < 0 || s->listener < 0 || !s->scratch || !s->out.w.buf)
         return release(s);
-    out_reset(&s->out);
+    server_out_reset(&s->out);
     errno = pthread_create(&s->thread, NULL, serve, s);
     return errno ? release(s) : s;
 }

@@ -3,9 +3,10 @@
  * that a test cannot provoke, and bytes that no server should send.
  *
  * It listens on 127.0.0.1, on a port of its own, answers from a table of files, and is otherwise a
- * plain server: guests only (success and the guest flag at the first SESSION_SETUP, whatever the
- * token), one session and one tree a connection, nothing signed. A script may bend it: each rule
- * names requests and what happens to their replies; all the rules that fit a request are applied.
+ * plain server: one session and one tree a connection; guests (success and the guest flag at the
+ * first SESSION_SETUP, whatever the token), or with `logon` one user, who signs. A script may bend
+ * it: each rule names requests and what happens to their replies; all the rules that fit a request
+ * are applied. docs/scripted-server.md shows how a test is written with it.
  *
  * One thread serves all connections. The functions here may be called from any other thread.
  */
@@ -42,20 +43,48 @@ struct server_node {
 /* ---- what it does instead of answering well ---- */
 
 enum server_action {
+    /* to one reply */
     SERVER_FAIL,           /* the reply is an error with status `value` */
-    SERVER_SILENT,         /* there is no reply */
+    SERVER_SILENT,         /* the request is not obeyed, and there is no reply */
+    SERVER_LOSE,           /* it is obeyed, and its reply is left out */
     SERVER_INTERIM,        /* STATUS_PENDING first, then the reply, both asynchronous */
+    SERVER_PENDING,        /* STATUS_PENDING and never more; it is not obeyed */
     SERVER_OWN_FRAME,      /* the reply begins a frame of its own */
     SERVER_DELAY,          /* the reply, and the server with it, waits `value` milliseconds */
     SERVER_GRANT,          /* `value` credits instead of as many as were asked for */
-    SERVER_HANG_UP,        /* the connection ends after `value` bytes of the frame with the reply */
+    SERVER_ALTER,          /* the script's alteration number `value` is made */
     SERVER_BAD_PROTOCOL,   /* the reply's header is not SMB2's */
     SERVER_BAD_MESSAGE_ID, /* the reply's MessageId is `value` too large */
-    SERVER_BAD_SIGNATURE,  /* the reply says that it is signed, and is not */
-    SERVER_BAD_LENGTH,     /* the frame with the reply says that it is `value` bytes long */
-    SERVER_RANDOM,         /* `value` random bytes instead of the frame with the reply */
+    SERVER_BAD_SIGNATURE,  /* the reply says that it is signed, and is not, or wrongly */
     SERVER_COUNT,          /* a WRITE says that it took `value` bytes, and takes them */
     SERVER_BREAK,          /* the script's break number `value` leaves before the reply */
+    /* to the whole frame that the reply travels in */
+    SERVER_HANG_UP,    /* the connection ends after `value` bytes of it */
+    SERVER_BAD_LENGTH, /* it says that it is `value` bytes long */
+    SERVER_RANDOM,     /* `value` random bytes instead */
+    SERVER_LATE,       /* it alone waits `value` milliseconds: others overtake it */
+    SERVER_HOLD,       /* it leaves behind the next `value` frames of this connection */
+    SERVER_REPEAT,     /* it is sent `value` times more */
+    SERVER_PIECES,     /* it is sent in pieces: SERVER_PIECES_OF(bytes, microseconds of pause) */
+    SERVER_JOIN,       /* it leaves in one segment with the next one that is due */
+};
+
+#define SERVER_PIECES_OF(bytes, pause_us) ((uint64_t)(pause_us) << 32 | (uint32_t)(bytes))
+
+/* One field of a reply, or the end of its frame, is not what it should be. Made by the server, the
+ * alteration is signed with the rest; on the way it is what a signature is there to find. */
+enum server_how {
+    SERVER_SET,
+    SERVER_ADD,
+    SERVER_XOR,
+    SERVER_RESIZE, /* the frame gets `value` bytes of zeroes behind it, or loses -value */
+};
+struct server_alteration {
+    unsigned offset; /* bytes from the reply's header */
+    unsigned width;  /* bytes, up to 8, little-endian; behind the reply's end nothing is altered */
+    enum server_how how;
+    uint64_t value;
+    bool on_the_way;
 };
 
 enum server_place {
@@ -72,6 +101,20 @@ struct server_rule {
     enum server_place where;
     enum server_action action;
     uint64_t value;
+    unsigned until; /* all from the nth to this one; 0: that one alone */
+};
+
+/* The one user of a server with `logon`. */
+#define SERVER_DOMAIN   "SCRIPT"
+#define SERVER_USER     "player"
+#define SERVER_PASSWORD "as written"
+
+/* Of 3.1.1; what the client does not offer is not chosen. */
+enum server_signing {
+    SERVER_SIGN_BY_DIALECT, /* no choice is told: AES-CMAC */
+    SERVER_SIGN_HMAC,
+    SERVER_SIGN_CMAC,
+    SERVER_SIGN_GMAC,
 };
 
 /* What an IOCTL is answered; a code without any gets success and nothing, a COPYCHUNK the sum of
@@ -120,6 +163,11 @@ struct server_script {
     size_t rule_count;
     const struct server_ioctl *ioctls;
     size_t ioctl_count;
+    const struct server_alteration *alterations;
+    size_t alteration_count;
+    bool logon;     /* SERVER_USER alone, who signs; else everybody is a guest */
+    bool must_sign; /* with logon: all that is not signed is refused */
+    enum server_signing signing;
     uint32_t capabilities; /* SMB2_GLOBAL_CAP_... besides LARGE_MTU */
     struct server_lease lease;
     const struct server_break *breaks;

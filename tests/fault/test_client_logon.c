@@ -1,0 +1,163 @@
+/*
+ * A user logs on to the scripted server: every dialect and signing algorithm, both ways; and what
+ * somebody on the way changes is found.
+ */
+#include "bed.h"
+
+#include <errno.h>
+#include <string.h>
+
+static struct server_script logon_script(uint16_t dialect, enum server_signing signing)
+{
+    struct server_script script = plain_script();
+    script.dialect = dialect;
+    script.logon = true;
+    script.must_sign = true;
+    script.signing = signing;
+    return script;
+}
+
+static int log_on(struct server *s, const char *password, struct client **ret, struct error *err)
+{
+    struct client_options o = options(s);
+    o.guest = false;
+    o.user = SERVER_USER;
+    o.domain = SERVER_DOMAIN;
+    o.password = password;
+    return client_connect(&o, ret, err);
+}
+
+static void test_every_dialect_and_algorithm_signs_both_ways(void **state)
+{
+    static const struct {
+        uint16_t dialect;
+        enum server_signing signing;
+        const char *name;
+    } all[] = {
+        {SMB2_DIALECT_202, SERVER_SIGN_BY_DIALECT, "HMAC-SHA256"},
+        {SMB2_DIALECT_210, SERVER_SIGN_BY_DIALECT, "HMAC-SHA256"},
+        {SMB2_DIALECT_300, SERVER_SIGN_BY_DIALECT, "AES-CMAC"},
+        {SMB2_DIALECT_302, SERVER_SIGN_BY_DIALECT, "AES-CMAC"},
+        {SMB2_DIALECT_311, SERVER_SIGN_BY_DIALECT, "AES-CMAC"},
+        {SMB2_DIALECT_311, SERVER_SIGN_HMAC, "HMAC-SHA256"},
+        {SMB2_DIALECT_311, SERVER_SIGN_CMAC, "AES-CMAC"},
+        {SMB2_DIALECT_311, SERVER_SIGN_GMAC, "AES-GMAC"},
+    };
+    for (size_t i = 0; i < COUNT(all); i++) {
+        const struct server_script script = logon_script(all[i].dialect, all[i].signing);
+        struct bed b = {.server = server_new(&script)};
+        struct client_facts facts;
+        struct error err = {0};
+        if (log_on(b.server, SERVER_PASSWORD, &b.client, &err) < 0)
+            fail_msg("%04x: %s", all[i].dialect, err.text);
+        client_facts(b.client, &facts);
+        assert_int_equal(facts.dialect, all[i].dialect);
+        assert_true(facts.signing);
+        assert_false(facts.guest);
+        assert_string_equal(facts.signing_algorithm, all[i].name);
+        everything_works(&b); /* the server refuses what is not signed, and so do we */
+        stop(&b);
+    }
+}
+
+static void test_a_wrong_password_is_told_as_such(void **state)
+{
+    const struct server_script script = logon_script(SMB2_DIALECT_311, SERVER_SIGN_GMAC);
+    struct server *s = server_new(&script);
+    struct client *c = NULL;
+    struct error err = {0};
+    assert_int_equal(log_on(s, "not written", &c, &err), -EACCES);
+    assert_non_null(strstr(err.text, "wrong user or password"));
+    server_free(s);
+}
+
+/* ---- what is changed on the way ---- */
+
+static void test_a_reply_that_is_changed_on_the_way_ends_the_session(void **state)
+{
+    static const struct server_alteration on_the_way[] = {
+        {.offset = 72, .width = 1, .how = SERVER_XOR, .value = 1, .on_the_way = true},
+        {.offset = 48, .width = 8, .how = SERVER_SET, .value = 0, .on_the_way = true},
+        {.offset = 16, .width = 4, .how = SERVER_XOR, .value = 8, .on_the_way = true},
+    };
+    static const char *const texts[] = {
+        "the signature of the server's answer to CREATE is wrong",
+        "the signature of the server's answer to CREATE is wrong",
+        "CREATE (STATUS_SUCCESS) is not signed although the session is"};
+    for (size_t i = 0; i < COUNT(on_the_way); i++) {
+        const struct server_rule rule = {SMB2_CREATE, 1, SERVER_ANYWHERE, SERVER_ALTER, 0};
+        struct server_script script = logon_script(SMB2_DIALECT_311, SERVER_SIGN_GMAC);
+        struct bed b = {.server = server_new(&script)};
+        struct error err = {0};
+        assert_int_equal(log_on(b.server, SERVER_PASSWORD, &b.client, &err), 0);
+        script.rules = &rule;
+        script.rule_count = 1;
+        script.alterations = &on_the_way[i];
+        script.alteration_count = 1;
+        server_play(b.server, &script);
+        assert_int_equal(stat_a(b.client, &err), -EBADMSG);
+        if (!strstr(err.text, texts[i]))
+            fail_msg("\"%s\" is not in \"%s\"", texts[i], err.text);
+        stop(&b);
+    }
+}
+
+static void test_an_agreement_that_is_changed_on_the_way_is_found_at_the_logon(void **state)
+{
+    /* SecurityMode, ServerGuid, Capabilities, MaxReadSize, SystemTime */
+    static const unsigned offsets[] = {66, 72, 88, 97, 104};
+    for (size_t i = 0; i < COUNT(offsets); i++) {
+        const struct server_alteration flip = {
+            .offset = offsets[i], .width = 1, .how = SERVER_XOR, .value = 2, .on_the_way = true};
+        const struct server_rule rule = {SMB2_NEGOTIATE, 1, SERVER_ANYWHERE, SERVER_ALTER, 0};
+        struct server_script script = logon_script(SMB2_DIALECT_311, SERVER_SIGN_GMAC);
+        script.rules = &rule;
+        script.rule_count = 1;
+        script.alterations = &flip;
+        script.alteration_count = 1;
+        struct server *s = server_new(&script);
+        struct client *c = NULL;
+        struct error err = {0};
+        assert_int_equal(log_on(s, SERVER_PASSWORD, &c, &err), -EBADMSG);
+        assert_non_null(strstr(err.text, "negotiation was changed on its way"));
+        server_free(s);
+    }
+}
+
+static void test_an_alteration_by_the_server_is_signed_with_the_rest(void **state)
+{
+    /* EndOfFile, in the CREATE's reply: the answer itself */
+    static const struct server_alteration size = {
+        .offset = 64 + 48, .width = 8, .how = SERVER_SET, .value = 5};
+    static const struct server_rule rule = {SMB2_CREATE, 1, SERVER_ANYWHERE, SERVER_ALTER, 0};
+    struct server_script script = logon_script(SMB2_DIALECT_311, SERVER_SIGN_CMAC);
+    struct bed b = {.server = server_new(&script)};
+    struct error err = {0};
+    struct client_file *f;
+    struct file_attr attr = {0};
+    size_t len;
+    bool eof;
+    assert_int_equal(log_on(b.server, SERVER_PASSWORD, &b.client, &err), 0);
+    script.rules = &rule;
+    script.rule_count = 1;
+    script.alterations = &size;
+    script.alteration_count = 1;
+    server_play(b.server, &script);
+    if (client_open(b.client, "lib/a.py", CLIENT_SINGLE, NULL, 0, &f, &attr, &len, &eof, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(attr.size, 5);
+    client_close(f, CLIENT_SINGLE, NULL, NULL);
+    stop(&b);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(test_every_dialect_and_algorithm_signs_both_ways),
+        cmocka_unit_test(test_a_wrong_password_is_told_as_such),
+        cmocka_unit_test(test_a_reply_that_is_changed_on_the_way_ends_the_session),
+        cmocka_unit_test(test_an_agreement_that_is_changed_on_the_way_is_found_at_the_logon),
+        cmocka_unit_test(test_an_alteration_by_the_server_is_signed_with_the_rest),
+    };
+    return cmocka_run_group_tests(tests, bed_set_up, bed_tear_down);
+}
