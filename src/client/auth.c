@@ -7,8 +7,8 @@
  * - The server's last token carries a checksum over the list of mechanisms. It has to be fed back
  *   although the server is satisfied already, or SPNEGO's own downgrade protection is lost. A
  * guest's last token has none, and must not be fed (the session's business).
- * - The mechanism glue refuses an empty password. One that consists of the terminating NUL is
- * taken, and is the empty string for the mechanism behind it.
+ * - The password goes to NTLM by a key that only gss-ntlmssp knows. As everybody's password it
+ *   would go to Kerberos, too, which asks the KDC of the machine's realm for a ticket with it.
  * - gss-ntlmssp cannot log on anonymously. A guest without a name of its own logs on as the user
  *   `guest`: known or unknown to the server, that is what servers map to a guest session.
  */
@@ -93,15 +93,16 @@ static int acquire(struct auth *a, const char *password, struct error *err)
     OM_uint32 minor, ignored;
     gss_name_t me = GSS_C_NO_NAME;
     gss_buffer_desc user = {strlen(a->user), a->user};
-    /* borrowed from the caller, who wipes it; never empty: see the top of this file */
-    gss_buffer_desc secret = {*password ? strlen(password) : 1, (void *)(uintptr_t)password};
+    /* borrowed from the caller, who wipes it */
+    gss_key_value_element_desc secret = {"ntlmssp_password", password};
+    const gss_key_value_set_desc store = {1, &secret};
     gss_OID_set_desc mechs = {1, &spnego}, inner = {1, &ntlmssp};
 
     OM_uint32 major = gss_import_name(&minor, &user, GSS_C_NT_USER_NAME, &me);
     if (GSS_ERROR(major))
         return gss_error(err, "cannot use this user name", major, minor);
-    major = gss_acquire_cred_with_password(&minor, me, &secret, GSS_C_INDEFINITE, &mechs,
-                                           GSS_C_INITIATE, &a->cred, NULL, NULL);
+    major = gss_acquire_cred_from(&minor, me, GSS_C_INDEFINITE, &mechs, GSS_C_INITIATE, &store,
+                                  &a->cred, NULL, NULL);
     if (!GSS_ERROR(major))
         major = gss_set_neg_mechs(&minor, a->cred, &inner);
     gss_release_name(&ignored, &me);

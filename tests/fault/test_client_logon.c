@@ -4,8 +4,16 @@
  */
 #include "bed.h"
 
+#include <arpa/inet.h>
 #include <errno.h>
+#include <netinet/in.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/socket.h>
+#include <unistd.h>
 
 static struct server_script logon_script(uint16_t dialect, enum server_signing signing)
 {
@@ -150,14 +158,54 @@ static void test_an_alteration_by_the_server_is_signed_with_the_rest(void **stat
     stop(&b);
 }
 
+/* ---- Kerberos that nobody asked for ---- */
+
+static int kdc[2]; /* by UDP and TCP */
+
+/* The machine's realm has a KDC, and it is us. */
+static void have_a_realm(void)
+{
+    struct sockaddr_in a = {.sin_family = AF_INET, .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
+    socklen_t len = sizeof(a);
+    char name[64];
+    kdc[0] = socket(AF_INET, SOCK_DGRAM | SOCK_CLOEXEC, 0);
+    kdc[1] = socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
+    int fd = memfd_create("krb5.conf", MFD_CLOEXEC);
+    if (bind(kdc[0], (struct sockaddr *)&a, sizeof(a)) < 0 ||
+        getsockname(kdc[0], (struct sockaddr *)&a, &len) < 0 ||
+        bind(kdc[1], (struct sockaddr *)&a, sizeof(a)) < 0 || listen(kdc[1], 8) < 0 ||
+        dprintf(fd,
+                "[libdefaults]\ndefault_realm = A.REALM\ndns_lookup_kdc = false\n"
+                "[realms]\nA.REALM = {\nkdc = 127.0.0.1:%u\n}\n",
+                ntohs(a.sin_port)) < 0)
+        abort();
+    snprintf(name, sizeof(name), "/proc/self/fd/%d", fd);
+    setenv("KRB5_CONFIG", name, 1);
+}
+
+static void test_a_password_is_shown_to_no_kdc(void **state)
+{
+    struct server_script script = logon_script(SMB2_DIALECT_311, SERVER_SIGN_GMAC);
+    struct server *s = server_new(&script);
+    struct client *c = NULL;
+    struct error err = {0};
+    assert_int_equal(log_on(s, SERVER_PASSWORD, &c, &err), 0);
+    client_free(c);
+    server_free(s);
+    struct pollfd asked[] = {{.fd = kdc[0], .events = POLLIN}, {.fd = kdc[1], .events = POLLIN}};
+    assert_int_equal(poll(asked, 2, 0), 0); /* nothing in this program has asked it */
+}
+
 int main(void)
 {
+    have_a_realm();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(test_every_dialect_and_algorithm_signs_both_ways),
         cmocka_unit_test(test_a_wrong_password_is_told_as_such),
         cmocka_unit_test(test_a_reply_that_is_changed_on_the_way_ends_the_session),
         cmocka_unit_test(test_an_agreement_that_is_changed_on_the_way_is_found_at_the_logon),
         cmocka_unit_test(test_an_alteration_by_the_server_is_signed_with_the_rest),
+        cmocka_unit_test(test_a_password_is_shown_to_no_kdc),
     };
     return cmocka_run_group_tests(tests, bed_set_up, bed_tear_down);
 }

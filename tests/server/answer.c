@@ -580,7 +580,8 @@ static bool execute(struct exchange *x, struct rd msg, const struct outcome *o)
 static bool answer_element(struct exchange *x, struct rd msg, bool behind)
 {
     struct outcome o = judge(x, behind);
-    usleep(o.delay_ms * 1000);
+    if (o.delay_ms)
+        usleep(o.delay_ms * 1000);
     if (x->request->command == SMB2_CANCEL)
         server_watch_cancel(x->s, x->c, x->request);
     if (o.silent || x->request->command == SMB2_CANCEL)
