@@ -56,6 +56,8 @@ int larder_config_set_list(struct larder_config *c, const char *list, struct lar
 const char *larder_config_host(const struct larder_config *c);
 const char *larder_config_user(const struct larder_config *c);
 bool larder_config_needs_password(const struct larder_config *c);
+/* The file that the keys of sessions are appended to (keylog); NULL: none. */
+const char *larder_config_keylog(const struct larder_config *c);
 /* The path inside the share that the target names, without slashes at its ends; "" for none. */
 const char *larder_config_path(const struct larder_config *c);
 /* The value of a setting as text into `out`; -ENOENT for an unknown one, -ENAMETOOLONG. */

@@ -49,6 +49,11 @@ char **cli_free_arguments(char **copy);
  * had. */
 int cli_credentials(struct share_options *o, struct error *err);
 
+/* `--keylog FILE` as a list after -o; good until the next one. NULL: a usage error was printed. */
+char *cli_keylog(const char *command, const char *file);
+/* The line on stderr that goes with it. `file` NULL: none. */
+void cli_warn_of_keylog(const char *command, const char *file);
+
 /* A password from LARDER_PASSWORD or a prompt for `user` at `host`, to be wiped and freed; NULL
  * (err says why) where none can be had. */
 char *cli_password(const char *user, const char *host, struct error *err);

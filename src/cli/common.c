@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <limits.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -54,6 +55,25 @@ char *cli_environment_password(void)
     explicit_bzero(value, strlen(value));
     unsetenv("LARDER_PASSWORD");
     return copy;
+}
+
+char *cli_keylog(const char *command, const char *file)
+{
+    static char option[PATH_MAX + 16];
+    int n = snprintf(option, sizeof option, "keylog=\"%s\"", file);
+    if (*file && !strchr(file, '"') && (size_t)n < sizeof option)
+        return option;
+    cli_usage(command, "--keylog \"%s\": a file's name, without quotes in it", file);
+    return NULL;
+}
+
+void cli_warn_of_keylog(const char *command, const char *file)
+{
+    if (file)
+        fprintf(stderr,
+                "larder: %s: warning: the keys of this session go to %s: whoever reads it can "
+                "read all that was encrypted\n",
+                command, file);
 }
 
 static volatile sig_atomic_t interrupted;
@@ -178,6 +198,8 @@ int cli_connect_with(const char *command, const char *target, char *const *optio
         if (larder_config_set_list(config, option[i], &err) < 0)
             code = err.code == -EINVAL || err.code == -ENOENT ? cli_usage(command, "%s", err.text)
                                                               : cli_fail(command, "%s", err.text);
+    if (code == EXIT_DONE)
+        cli_warn_of_keylog(command, larder_config_keylog(config));
     if (code == EXIT_DONE && complete(config, password, &err) < 0)
         code = cli_fail(command, "%s", err.text);
     if (code == EXIT_DONE && larder_connect(config, ret, &err) < 0)
@@ -205,13 +227,15 @@ static int letter_index(const char *letters, int c)
     return -1;
 }
 
-enum { LONG_HELP = 1000 }; /* -h is help only where it is no letter of the tool's */
+enum { LONG_HELP = 1000, LONG_KEYLOG }; /* -h is help only where it is no letter of the tool's */
 
 int cli_read_line(struct cli_line *line, int argc, char **argv, const char *letters, bool *flags,
                   const char **value, const char *help)
 {
-    static const struct option long_options[] = {
-        {"help", no_argument, NULL, LONG_HELP}, {"json", no_argument, NULL, 'j'}, {0}};
+    static const struct option long_options[] = {{"help", no_argument, NULL, LONG_HELP},
+                                                 {"json", no_argument, NULL, 'j'},
+                                                 {"keylog", required_argument, NULL, LONG_KEYLOG},
+                                                 {0}};
     char accepted[40];
     snprintf(accepted, sizeof accepted, "o:h%s", letters);
     *line = (struct cli_line){0};
@@ -224,9 +248,12 @@ int cli_read_line(struct cli_line *line, int argc, char **argv, const char *lett
             fputs(help, stdout);
             return CLI_HELP_SHOWN;
         }
-        if (c == 'o' && line->options < CLI_OPTIONS_MAX)
+        if (c == LONG_KEYLOG && !(optarg = cli_keylog(argv[0], optarg)))
+            return EXIT_USAGE;
+        bool listed = c == 'o' || c == LONG_KEYLOG;
+        if (listed && line->options < CLI_OPTIONS_MAX)
             line->option[line->options++] = optarg;
-        else if (c == 'o')
+        else if (listed)
             return cli_usage(argv[0], "more than %d -o options", CLI_OPTIONS_MAX);
         else if (c == '?' || i < 0)
             return cli_usage(argv[0], "unknown option \"%s\", or one without its value",

@@ -203,6 +203,7 @@ static int prepare(struct request *r, char *target)
     struct error err = {0};
     if (share_options_target(&r->base, target, &err) < 0 || apply_lists(r, &r->base, &err) < 0)
         return cli_usage("compare", "%s", err.text);
+    cli_warn_of_keylog("compare", r->base.keylog_path);
     r->job.server = share_options_source(&r->base, r->server);
     if (cli_credentials(&r->base, &err) < 0)
         return cli_fail("compare", "%s", err.text);

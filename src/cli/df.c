@@ -21,7 +21,8 @@ static const char help[] =
     "  --json       an array of objects: share, total, free, available, block (all in\n"
     "               bytes), name_max\n"
     "  -o OPTION    username=, password=, domain=, credentials=FILE, guest, port=,\n"
-    "               vers=, profile=, or a setting; repeatable\n"
+    "               vers=, seal, profile=, or a setting; repeatable\n"
+    "  --keylog FILE  append the session's keys, for Wireshark and larder analyze\n"
     "\n"
     "The password comes from -o, LARDER_PASSWORD, or a prompt.\n";
 

@@ -20,8 +20,9 @@ static const char help[] =
     "  -l, --long   kind, size, time of the last write, name\n"
     "  --json       objects: name, dir, size, allocated, attributes, written, ino\n"
     "  -o OPTION    username=, password=, domain=, credentials=FILE, guest, port=,\n"
-    "               vers=, profile=, events=FILE, or a setting such as\n"
-    "               DirectoryCacheLifetime=60; repeatable\n\n"
+    "               vers=, seal, profile=, events=FILE, or a setting such as\n"
+    "               DirectoryCacheLifetime=60; repeatable\n"
+    "  --keylog FILE  append the session's keys, for Wireshark and larder analyze\n\n"
     "The password comes from -o, LARDER_PASSWORD, or a prompt.\n";
 
 struct line {

@@ -16,7 +16,8 @@ static const char help[] =
     "\n"
     "  -p           those above it too; one that is there already is no error\n"
     "  -o OPTION    username=, password=, domain=, credentials=FILE, guest, port=,\n"
-    "               vers=, profile=, or a setting; repeatable\n"
+    "               vers=, seal, profile=, or a setting; repeatable\n"
+    "  --keylog FILE  append the session's keys, for Wireshark and larder analyze\n"
     "\n"
     "Names are taken as they are, but for a backslash, which takes the next character\n"
     "as it is. The password comes from -o, LARDER_PASSWORD, or a prompt.\n";

@@ -28,6 +28,7 @@ static const char help[] =
     "Mounts a share on a directory and returns when it is usable; `larder umount\n"
     "/mnt` ends it.\n\n"
     "  -f, --foreground   stay in the foreground, log to stderr; Ctrl-C unmounts\n"
+    "  --keylog FILE      append the session's keys, for Wireshark and larder analyze\n"
     "  -o OPTION,...      repeatable:\n"
     "     username=, password=, domain=, credentials=FILE, guest\n"
     "     profile=larder|23h2|25h2|off, then settings: DirectoryCacheLifetime=60\n"
@@ -166,8 +167,10 @@ static int set_option(void *user, char *item, struct error *err)
 /* EXIT_DONE, CLI_HELP_SHOWN, or an exit code after printing why. */
 static int parse(struct request *r, int argc, char **argv)
 {
-    static const struct option long_options[] = {
-        {"foreground", no_argument, NULL, 'f'}, {"help", no_argument, NULL, 'h'}, {0}};
+    static const struct option long_options[] = {{"foreground", no_argument, NULL, 'f'},
+                                                 {"keylog", required_argument, NULL, 'k'},
+                                                 {"help", no_argument, NULL, 'h'},
+                                                 {0}};
     struct error err;
     const char
         *list[OPTION_LISTS_MAX]; /* applied behind the target, whose parts they may replace */
@@ -180,6 +183,11 @@ static int parse(struct request *r, int argc, char **argv)
         case 'f':
             r->foreground = true;
             break;
+        case 'k':
+            optarg = cli_keylog("mount", optarg);
+            if (!optarg)
+                return EXIT_USAGE;
+            /* fall through */
         case 'o':
             if (lists == OPTION_LISTS_MAX)
                 return cli_usage("mount", "more than %d times -o", OPTION_LISTS_MAX);
@@ -200,6 +208,7 @@ static int parse(struct request *r, int argc, char **argv)
         rc = share_options_split(list[i], set_option, r, &err);
     if (rc < 0)
         return cli_usage("mount", "%s", err.text);
+    cli_warn_of_keylog("mount", r->share.keylog_path);
     r->mount.file_mode &= ~r->umask;
     r->mount.dir_mode &= ~r->umask;
     /* as typed, since mount -a compares it with fstab; an URL may hold a password */

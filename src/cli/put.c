@@ -20,7 +20,8 @@ static const char help[] =
     "  -q           no progress on the terminal\n"
     "  --json       figures at the end: files, bytes, resumed, seconds, requests ...\n"
     "  -o OPTION    username=, password=, domain=, credentials=FILE, guest, port=,\n"
-    "               vers=, profile=, or a setting; repeatable\n"
+    "               vers=, seal, profile=, or a setting; repeatable\n"
+    "  --keylog FILE  append the session's keys, for Wireshark and larder analyze\n"
     "\n"
     "The target is taken as it is, but for a backslash, which takes the next\n"
     "character as it is. The password comes from -o, LARDER_PASSWORD, or a prompt.\n";

@@ -24,7 +24,8 @@ static const char help[] =
     "  --json       one object: entries (path, dir, link, size, attributes, written;\n"
     "               or path, error), directories, files, bytes\n"
     "  -o OPTION    username=, password=, domain=, credentials=FILE, guest, port=,\n"
-    "               vers=, profile=, or a setting; repeatable\n"
+    "               vers=, seal, profile=, or a setting; repeatable\n"
+    "  --keylog FILE  append the session's keys, for Wireshark and larder analyze\n"
     "\n"
     "The password comes from -o, LARDER_PASSWORD, or a prompt.\n";
 

@@ -23,7 +23,7 @@
 #include "client/socket.h"
 #include "observe/observe.h"
 #include "secure/secure.h"
-#include "wire/wire.h"
+#include "wire/validate.h"
 
 #define CREDIT_PAYLOAD 65536u /* bytes that one credit pays for (3.1.5.2) */
 #define CREDIT_MAX     8192u  /* more than this is never counted, whatever a server grants */
@@ -119,7 +119,9 @@ struct conn {
     uint16_t dialect;
     uint16_t server_security_mode;
     enum secure_algorithm signing_algorithm;
-    unsigned cipher; /* enum secure_cipher that was agreed on; 0: none */
+    unsigned cipher;                      /* enum secure_cipher that was agreed on; 0: none */
+    struct wire_validate_request offered; /* what the NEGOTIATE said, */
+    struct wire_validate_response chosen; /* and what it was answered */
     uint32_t max_read, max_write, max_transact;
     uint8_t lease_version; /* 0: the server has no leases */
     bool leases_dirs;

@@ -171,6 +171,25 @@ static int check_requirements(const struct client *c, const struct client_option
     return 0;
 }
 
+/* For validate.c. */
+static void note_negotiation(struct conn *c, const struct wire_negotiate_request *asked,
+                             const struct wire_negotiate_response *m)
+{
+    c->offered = (struct wire_validate_request){
+        .capabilities = asked->capabilities,
+        .security_mode = asked->security_mode,
+        .dialect_count = asked->dialect_count,
+    };
+    memcpy(c->offered.guid, asked->client_guid, sizeof(c->offered.guid));
+    memcpy(c->offered.dialect, asked->dialect, sizeof(c->offered.dialect));
+    c->chosen = (struct wire_validate_response){
+        .capabilities = m->capabilities,
+        .security_mode = m->security_mode,
+        .dialect = m->dialect,
+    };
+    memcpy(c->chosen.guid, m->server_guid, sizeof(c->chosen.guid));
+}
+
 static void apply(struct client *c, const struct wire_negotiate_request *asked,
                   const struct wire_negotiate_response *m)
 {
@@ -180,6 +199,7 @@ static void apply(struct client *c, const struct wire_negotiate_request *asked,
     conn->server_security_mode = m->security_mode;
     conn->signing_algorithm = signing_of(m);
     conn->cipher = cipher_of(asked, m);
+    note_negotiation(conn, asked, m);
     /* 3.2.4.1.5: without multi-credit requests nothing may be longer than one credit pays for */
     conn->multi_credit =
         m->dialect > SMB2_DIALECT_202 && (m->capabilities & SMB2_GLOBAL_CAP_LARGE_MTU);

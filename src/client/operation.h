@@ -143,5 +143,7 @@ void session_logoff(struct client *c);
 /* tree.c */
 int tree_connect(struct client *c, struct error *err);
 void tree_disconnect(struct client *c);
+/* validate.c; the connection is ended where the negotiation was not what it seemed. */
+int validate_negotiation(struct client *c, struct error *err);
 
 #endif

@@ -84,7 +84,7 @@ int tree_connect(struct client *c, struct error *err)
     int r = compound_run(m, &why);
     r = r < 0 ? failed(c, err, why.code, why.text) : take_response(c, m, err);
     compound_free(m);
-    return r;
+    return r < 0 ? r : validate_negotiation(c, err);
 }
 
 void tree_disconnect(struct client *c)

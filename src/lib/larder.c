@@ -80,6 +80,11 @@ PUBLIC const char *larder_config_user(const struct larder_config *c)
     return c->options.user;
 }
 
+PUBLIC const char *larder_config_keylog(const struct larder_config *c)
+{
+    return c->options.keylog_path;
+}
+
 PUBLIC const char *larder_config_path(const struct larder_config *c)
 {
     return c->options.path ? c->options.path : "";

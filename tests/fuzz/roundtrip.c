@@ -205,6 +205,8 @@ BUFFER_AGAIN(copy_key)
 BUFFER_AGAIN(copy_request)
 BUFFER_AGAIN(copy_response)
 BUFFER_AGAIN(reparse)
+BUFFER_AGAIN(validate_request)
+BUFFER_AGAIN(validate_response)
 
 /* The same for elements of one size that follow each other. */
 #define ELEMENTS_AGAIN(what)                                                                       \
@@ -265,6 +267,7 @@ static int ioctl_input(struct rd input)
     if (wire_copy_request_decode(input, &copy) == 0)
         copy_chunks_again(copy.chunks);
     reparse_again(input);
+    validate_request_again(input);
     return 0;
 }
 
@@ -274,6 +277,7 @@ static int ioctl_output(struct rd output)
     copy_key_again(output);
     copy_response_again(output);
     reparse_again(output);
+    validate_response_again(output);
     return 0;
 }
 

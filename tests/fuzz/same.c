@@ -205,6 +205,21 @@ bool same_basic(const struct wire_basic *a, const struct wire_basic *b)
            a->changed == b->changed && a->attributes == b->attributes;
 }
 
+bool same_validate_request(const struct wire_validate_request *a,
+                           const struct wire_validate_request *b)
+{
+    return a->capabilities == b->capabilities && a->security_mode == b->security_mode &&
+           memcmp(a->guid, b->guid, sizeof(a->guid)) == 0 &&
+           same_ids(a->dialect_count, a->dialect, b->dialect_count, b->dialect);
+}
+
+bool same_validate_response(const struct wire_validate_response *a,
+                            const struct wire_validate_response *b)
+{
+    return a->capabilities == b->capabilities && a->security_mode == b->security_mode &&
+           a->dialect == b->dialect && memcmp(a->guid, b->guid, sizeof(a->guid)) == 0;
+}
+
 bool same_zero_data(const struct wire_zero_data *a, const struct wire_zero_data *b)
 {
     return a->offset == b->offset && a->beyond == b->beyond;

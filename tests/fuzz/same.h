@@ -5,7 +5,7 @@
 #ifndef LARDER_TESTS_SAME_H
 #define LARDER_TESTS_SAME_H
 
-#include "wire/wire.h"
+#include "wire/validate.h"
 
 bool same_bytes(const struct rd *a, const struct rd *b);
 
@@ -52,6 +52,10 @@ bool same_copy_key(const struct wire_copy_key *a, const struct wire_copy_key *b)
 bool same_copy_chunk(const struct wire_copy_chunk *a, const struct wire_copy_chunk *b);
 bool same_copy_request(const struct wire_copy_request *a, const struct wire_copy_request *b);
 bool same_copy_response(const struct wire_copy_response *a, const struct wire_copy_response *b);
+bool same_validate_request(const struct wire_validate_request *a,
+                           const struct wire_validate_request *b);
+bool same_validate_response(const struct wire_validate_response *a,
+                            const struct wire_validate_response *b);
 bool same_reparse(const struct wire_reparse *a, const struct wire_reparse *b);
 bool same_lease(const struct wire_lease *a, const struct wire_lease *b);
 bool same_oplock_break(const struct wire_oplock_break *a, const struct wire_oplock_break *b);

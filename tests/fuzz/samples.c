@@ -181,6 +181,19 @@ const struct wire_basic sample_basic = {
     .attributes = FILE_ATTRIBUTE_HIDDEN | FILE_ATTRIBUTE_ARCHIVE,
 };
 
+const struct wire_validate_request sample_validate_request = {
+    .capabilities = 0x7f,
+    .guid = "the client's id",
+    .security_mode = SMB2_NEGOTIATE_SIGNING_ENABLED,
+    .dialect_count = 3,
+    .dialect = {SMB2_DIALECT_202, SMB2_DIALECT_210, SMB2_DIALECT_300},
+};
+const struct wire_validate_response sample_validate_response = {
+    .capabilities = 0x46,
+    .guid = "the server's id",
+    .security_mode = SMB2_NEGOTIATE_SIGNING_ENABLED,
+    .dialect = SMB2_DIALECT_300,
+};
 const struct wire_zero_data sample_zero_data = {.offset = 4096, .beyond = 0x6162636465666768};
 
 const struct wire_range sample_ranges[2] = {
@@ -492,6 +505,22 @@ static void ioctl_reply_with(struct wr *w, uint32_t code, const struct wr *outpu
     wire_ioctl_response_encode(w, &m);
 }
 
+static void validate_request(struct wr *w)
+{
+    uint8_t buf[WIRE_VALIDATE_REQUEST_MAX];
+    struct wr input = wr_init(buf, sizeof(buf));
+    wire_validate_request_encode(&input, &sample_validate_request);
+    ioctl_with(w, FSCTL_VALIDATE_NEGOTIATE_INFO, &input);
+}
+
+static void validate_response(struct wr *w)
+{
+    uint8_t buf[WIRE_VALIDATE_RESPONSE_SIZE];
+    struct wr output = wr_init(buf, sizeof(buf));
+    wire_validate_response_encode(&output, &sample_validate_response);
+    ioctl_reply_with(w, FSCTL_VALIDATE_NEGOTIATE_INFO, &output);
+}
+
 static void zero_data_request(struct wr *w)
 {
     uint8_t buf[64];
@@ -620,6 +649,7 @@ const struct sample samples[] = {
     {"set_info_basic", REQUEST, SMB2_SET_INFO, 0, set_basic_request, 0},
     {"set_info_size", REQUEST, SMB2_SET_INFO, 0, set_size_request, 0},
     {"set_info_disposition", REQUEST, SMB2_SET_INFO, 0, set_disposition_request, 0},
+    {"ioctl_validate", REQUEST, SMB2_IOCTL, 0, validate_request, 0},
     {"ioctl_zero_data", REQUEST, SMB2_IOCTL, 0, zero_data_request, 0},
     {"ioctl_ranges", REQUEST, SMB2_IOCTL, 0, ranges_request, 0},
     {"ioctl_copy", REQUEST, SMB2_IOCTL, 0, copy_request, 0},
@@ -643,6 +673,7 @@ const struct sample samples[] = {
     {"flush_reply", RESPONSE, SMB2_FLUSH, 0, wire_empty_encode, 0},
     {"lock_reply", RESPONSE, SMB2_LOCK, 0, wire_empty_encode, 0},
     {"ioctl_reply", RESPONSE, SMB2_IOCTL, 0, ioctl_response, 0},
+    {"ioctl_validate_reply", RESPONSE, SMB2_IOCTL, 0, validate_response, 0},
     {"ioctl_ranges_reply", RESPONSE, SMB2_IOCTL, 0, ranges_response, 0},
     {"ioctl_copy_key_reply", RESPONSE, SMB2_IOCTL, 0, copy_key_response, 0},
     {"ioctl_copy_reply", RESPONSE, SMB2_IOCTL, 0, copy_response, 0},

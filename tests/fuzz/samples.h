@@ -7,7 +7,7 @@
 #define LARDER_TESTS_SAMPLES_H
 
 #include "roundtrip.h"
-#include "wire/wire.h"
+#include "wire/validate.h"
 
 #define BYTES(literal)                                                                             \
     {                                                                                              \
@@ -38,6 +38,8 @@ extern const struct wire_change sample_changes[3];
 extern const struct wire_set_info_request sample_set_info_request; /* its data is the rename */
 extern const struct wire_rename sample_rename;
 extern const struct wire_basic sample_basic;
+extern const struct wire_validate_request sample_validate_request;
+extern const struct wire_validate_response sample_validate_response;
 extern const struct wire_zero_data sample_zero_data;
 extern const struct wire_range sample_ranges[2];
 extern const struct wire_copy_key sample_copy_key;

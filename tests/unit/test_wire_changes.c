@@ -149,6 +149,31 @@ static void holes_come_back_as_they_were_sent(void **state)
     assert_int_equal(wire_range_next(&output, &range), 0);
 }
 
+/* The sizes are those of the specification's example. */
+static void a_negotiation_is_confirmed_in_the_words_it_was_made_in(void **state)
+{
+    uint8_t buf[512], many[WIRE_VALIDATE_REQUEST_MAX + 2] = {0};
+    struct wire_validate_request q;
+    struct wire_validate_response r;
+    struct rd input = ioctl_input("ioctl_validate", buf, sizeof(buf));
+    assert_int_equal(input.len, 30);
+    assert_int_equal(wire_validate_request_decode(input, &q), 0);
+    assert_true(same_validate_request(&q, &sample_validate_request));
+    struct rd output = ioctl_output("ioctl_validate_reply", buf, sizeof(buf));
+    assert_int_equal(output.len, WIRE_VALIDATE_RESPONSE_SIZE);
+    assert_int_equal(wire_validate_response_decode(output, &r), 0);
+    assert_true(same_validate_response(&r, &sample_validate_response));
+
+    for (size_t n = 0; n < WIRE_VALIDATE_RESPONSE_SIZE; n++)
+        assert_int_equal(wire_validate_response_decode(rd_init(output.base, n), &r), -EBADMSG);
+    many[22] = WIRE_IDS_MAX;
+    assert_int_equal(wire_validate_request_decode(rd_init(many, WIRE_VALIDATE_REQUEST_MAX - 1), &q),
+                     -EBADMSG);
+    assert_int_equal(wire_validate_request_decode(rd_init(many, WIRE_VALIDATE_REQUEST_MAX), &q), 0);
+    many[22] = WIRE_IDS_MAX + 1;
+    assert_int_equal(wire_validate_request_decode(rd_init(many, sizeof(many)), &q), -EBADMSG);
+}
+
 static void copies_come_back_as_they_were_sent(void **state)
 {
     uint8_t buf[512];
@@ -382,6 +407,7 @@ int main(void)
         cmocka_unit_test(a_rename_to_one_character_is_as_long_as_servers_want_it),
         cmocka_unit_test(a_write_without_its_data_is_its_head),
         cmocka_unit_test(holes_come_back_as_they_were_sent),
+        cmocka_unit_test(a_negotiation_is_confirmed_in_the_words_it_was_made_in),
         cmocka_unit_test(copies_come_back_as_they_were_sent),
         cmocka_unit_test(links_come_back_as_they_were_sent),
         cmocka_unit_test(breaks_come_back_as_they_were_sent),
