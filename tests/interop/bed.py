@@ -144,7 +144,10 @@ def mounted(samba, *options):
 
 
 def stats(place):
-    return json.loads(larder("stats", place, "--json").stdout)
+    run = larder("stats", place, "--json")
+    if run.returncode != 0:
+        raise RuntimeError(f"stats failed: {run.stderr}")
+    return json.loads(run.stdout)
 
 
 def wait_until(condition, seconds=10):

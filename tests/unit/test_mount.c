@@ -292,6 +292,23 @@ static void sockets_of_the_dead_are_swept(void **state)
     close(dir);
 }
 
+static void a_mount_gets_the_socket_of_an_earlier_one_that_is_still_ending(void **state)
+{
+    const unsigned device[2] = {4000002, (unsigned)getpid()};
+    const struct control_calls calls = {.answer = answer, .tick = nothing, .stop = stopped};
+    struct control *earlier, *c;
+    struct error warning, err;
+    char reply[256];
+    assert_int_equal(control_start(device, &calls, &earlier, &warning, &err), 0);
+    assert_int_equal(control_start(device, &calls, &c, &warning, &err), 0);
+    assert_int_equal(warning.code, 0);
+    control_free(earlier);
+    assert_true(ask(device, "stats\n", reply, sizeof(reply)) > 0);
+    assert_string_equal(reply, "{\"it\":\"works\"}");
+    control_free(c);
+    assert_int_equal(connect_to_socket(device), -ENOENT);
+}
+
 /* ---- a real mount ---- */
 
 /* Lists and stats every entry of a directory, as `ls -l` does; returns the number of entries. */
@@ -699,6 +716,7 @@ int main(void)
         cmocka_unit_test(what_is_no_larder_mount_is_called_that),
         cmocka_unit_test(the_socket_answers_beside_clients_that_say_nothing),
         cmocka_unit_test(sockets_of_the_dead_are_swept),
+        cmocka_unit_test(a_mount_gets_the_socket_of_an_earlier_one_that_is_still_ending),
         cmocka_unit_test(ls_l_of_1000_files_is_one_listing),
         cmocka_unit_test(without_kernel_caching_every_call_is_asked),
         cmocka_unit_test(the_kernel_keeps_what_is_believed),
