@@ -200,14 +200,19 @@ class Judge:
         return ways
 
     def _holds(self, answer, length, version):
-        """The bytes are of one version, and as many as that had."""
-        def fits(state):
-            in_flux = isinstance(state, tuple) and not isinstance(state, File)
-            if length == 0 and in_flux:
-                return True
-            return any(isinstance(s, File) and s.size == length and (length == 0 or s.version == version)
-                       for s in (state if in_flux else (state,)))
-        return any(fits(s) for path in self._ways(answer) for s in self._states(self.at_once, path, answer))
+        """The bytes are of one version. They are as many as it had, or an earlier state that the answer may show: who reads has
+        opened the file before, and the kernel cuts what is read at the size that was told then."""
+        lengths, sizes = set(), {}
+        for path in self._ways(answer):
+            for state in self._states(self.at_once, path, answer):
+                in_flux = isinstance(state, tuple) and not isinstance(state, File)
+                if in_flux:
+                    lengths.add(0)
+                for s in state if in_flux else (state,):
+                    if isinstance(s, File):
+                        lengths.add(s.size)
+                        sizes[s.version] = s.size
+        return length in lengths and (length == 0 or length <= sizes.get(version, 0))
 
     def _stat(self, a):
         if a.error:

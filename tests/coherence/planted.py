@@ -18,22 +18,35 @@ parser.add_argument("--newer", metavar="ROOT")
 options = parser.parse_args()
 
 
-def look(samba, larder, mode, writer, is_faulty, fault, changes=150, rate=120, threads=3):
-    result = run(samba, options.reader, MODES[mode], writer, changes, rate, os.path.abspath(larder), threads)
-    by = [name for name, _ in result.violations]
-    print(f"   {fault}, {MODES[mode].name}: {len(by)} of {result.answers} answers are too old", flush=True)
+TRIES = 4
+
+
+def look(samba, larder, mode, writer, is_faulty, fault, changes=60, rate=120, threads=3):
+    """Whether a fault shows depends on who asks when: where one run did not catch it, other changes may."""
+    what = f"{fault}, {MODES[mode].name}"
+    for seed in range(TRIES if is_faulty else 1):
+        result = run(samba, options.reader, MODES[mode], writer, changes, rate, os.path.abspath(larder), threads, seed)
+        by = [name for name, _ in result.violations]
+        print(f"   {what}: {len(by)} of {result.answers} answers are too old; "
+              f"the CPU came up to {result.late:.1f} ms too late", flush=True)
+        check("the library, which has no fault, is not suspected", "library" not in by, by_whom(result, "library"))
+        if "mount" in by:
+            break
     if is_faulty:
-        check(f"{fault}, {MODES[mode].name}: found", by.count("mount") > 0, by)
+        check(f"{what}: found", "mount" in by, by)
     else:
-        check(f"{fault}, {MODES[mode].name}: no answer is too old", not by, result.violations[:3])
-    check("the library, which has no fault, is not suspected", "library" not in by, result.violations[:3])
+        check(f"{what}: no answer is too old", not by, result.violations[:3])
+
+
+def by_whom(result, who):
+    return [why for name, why in result.violations if name == who][:3]
 
 
 with Samba() as samba:
     samba.start()
     look(samba, options.unpatched, "neither", "self", True, "own changes are not patched in")
     look(samba, options.late, "watch", "mount", True, "what the server tells is believed half a second later")
-    look(samba, options.tickets, "watch", "mount", True, "the ticket rule is off", 200, 80, 16)
+    look(samba, options.tickets, "watch", "mount", True, "the ticket rule is off", 100, 80, 16)
     look(samba, options.slow, "watch", "mount", False, "the CPU comes late", 200, 80, 16)
 if options.newer and bed.newer_samba(options.newer):
     with Samba(root=options.newer) as samba:

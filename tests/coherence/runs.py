@@ -153,9 +153,9 @@ def judge(result, world, name, stem, events, late, mode, writer):
         result.asked[what] += sum(a.kind == kind for a in answers)
 
 
-def run_in(work, samba, reader, mode, writer_name, count, rate, faulty, threads):
+def run_in(work, samba, reader, mode, writer_name, count, rate, faulty, threads, seed):
     options = f"{mode.options},actimeo={LIFETIME},CacheMaxAge={MAX_AGE}"
-    world = World(f"{writer_name} {mode.name} {count}")
+    world = World(f"{writer_name} {mode.name} {count} {seed}")
     for name in os.listdir(samba.share):
         shutil.rmtree(os.path.join(samba.share, name))
     world.make(samba.share)
@@ -199,12 +199,12 @@ def run_in(work, samba, reader, mode, writer_name, count, rate, faulty, threads)
     return result
 
 
-def run(samba, reader, mode, writer_name, count, rate, faulty=None, threads=3):
+def run(samba, reader, mode, writer_name, count, rate, faulty=None, threads=3, seed=0):
     """`samba` is started; `faulty`: the larder whose mount is looked at, if it is not the one under test. Gives a Result.
     With COHERENCE_KEEP=1 what was written down stays."""
     work = tempfile.mkdtemp(prefix="larder-coherence-")
     try:
-        return run_in(work, samba, reader, mode, writer_name, count, rate, faulty, threads)
+        return run_in(work, samba, reader, mode, writer_name, count, rate, faulty, threads, seed)
     finally:
         if os.environ.get("COHERENCE_KEEP"):
             print("kept:", work)
