@@ -202,7 +202,7 @@ class Judge:
     def _holds(self, answer, length, version):
         """The bytes are of one version. They are as many as it had, or an earlier state that the answer may show: who reads has
         opened the file before, and the kernel cuts what is read at the size that was told then."""
-        lengths, sizes = set(), {}
+        lengths, sizes = set(), {}  # of what has grown or shrunk: the most that a version had
         for path in self._ways(answer):
             for state in self._states(self.at_once, path, answer):
                 in_flux = isinstance(state, tuple) and not isinstance(state, File)
@@ -211,7 +211,7 @@ class Judge:
                 for s in state if in_flux else (state,):
                     if isinstance(s, File):
                         lengths.add(s.size)
-                        sizes[s.version] = s.size
+                        sizes[s.version] = max(s.size, sizes.get(s.version, 0))
         return length in lengths and (length == 0 or length <= sizes.get(version, 0))
 
     def _stat(self, a):

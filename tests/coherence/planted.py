@@ -18,7 +18,7 @@ parser.add_argument("--newer", metavar="ROOT")
 options = parser.parse_args()
 
 
-TRIES = 4
+TRIES = 6
 
 
 def look(samba, larder, mode, writer, is_faulty, fault, changes=60, rate=120, threads=3):
