@@ -9,6 +9,7 @@
 #   work      people's work on a mount at full size, over each kind of connection and on the newer
 #             Samba; under ASan and UBSan at full size once, and over each kind in small
 #   inotify   20,000 remote changes (SOAK_INOTIFY) while six users are busy, on both Sambas
+#   imports   sympy from a mount of every profile; `larder analyze` beside tshark, three times
 #   coherence SOAK_CHANGES (50,000) changes, each answer held against what is promised; two mounts
 #             against each other for a minute; a walk through 100,000 directories
 set -u
@@ -53,6 +54,8 @@ coherence() {
     shift
     "$here/tests/coherence/$what.py" "$build/src/cli/larder" "$@" --newer "$build/newer-samba" || [ $? = 77 ] || failed=$((failed + 1))
 }
+"$here/tests/interop/imports.py" "$build/src/cli/larder" "$here/bench/imports" --full || failed=$((failed + 1))
+"$here/bench/analyze" --larder "$build/src/cli/larder" --writer "$build/tests/capture/capture_big" || failed=$((failed + 1))
 coherence storm --seconds 60 --least 500
 coherence dormant --directories 100000 --limit 1023
 "$here/tests/interop/warm.py" "$build/src/cli/larder" --newer "$build/newer-samba" --seconds 60 --age 10 || failed=$((failed + 1))

@@ -36,15 +36,18 @@ def without_a_name(profile, top, here):
     big, small = bytes(range(256)) * 12000, b"small " * 50
     kinds = {"replaced": lambda p: replace(p, b"another"), "removed": os.unlink,
              "moved": lambda p: os.rename(p, p + "-away"), "followed by a directory": lambda p: (os.unlink(p), os.mkdir(p))}
-    for kind, change in kinds.items():
-        for size, data in (("large", big), ("small", small)):
-            name = f"{profile}-{size}-{kind}"
-            put(f"{top}/{name}", data)
-            with open(f"{here}/{name}", "rb", buffering=0) as f:
-                change(f"{top}/{name}")
-                time.sleep(LIFETIME + .2)
-                equal(f"{profile}: a {size} file {kind} while it is open is read to its end", attempt(f.readall), (data[:2], len(data)))
-                equal(f"{profile}: and has its size", attempt(lambda: os.fstat(f.fileno()).st_size), len(data))
+    names = {f"{profile}-{size}-{kind}": (f"a {size} file {kind}", change, data)
+             for kind, change in kinds.items() for size, data in (("large", big), ("small", small))}
+    for name, (_, _, data) in names.items():
+        put(f"{top}/{name}", data)
+    opened = [(what, data, open(f"{here}/{name}", "rb", buffering=0)) for name, (what, _, data) in names.items()]
+    for name, (_, change, _) in names.items():
+        change(f"{top}/{name}")
+    time.sleep(LIFETIME + .2)
+    for what, data, f in opened:
+        with f:
+            equal(f"{profile}: {what} while it is open is read to its end", attempt(f.readall), (data[:2], len(data)))
+            equal(f"{profile}: and has its size", attempt(lambda: os.fstat(f.fileno()).st_size), len(data))
 
 
 def old_pages(profile, top, here):
@@ -66,6 +69,7 @@ def silence(samba, profile, top, here):
     for name in ("cold", "warm", "data"):
         put(f"{top}/{name}", b"x" * 1000000)
     os.makedirs(f"{top}/dir", exist_ok=True)
+    time.sleep(LIFETIME + .2)  # what is believed of the directory does not know them
     data = open(f"{here}/data", "rb", buffering=0)
     pids = samba.processes()
     for pid in pids:
