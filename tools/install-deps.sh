@@ -6,6 +6,7 @@ packages="gcc meson ninja-build pkg-config libc6-dev
  libfuse3-dev fuse3 libkrb5-dev gss-ntlmssp gss-ntlmssp-dev libssl-dev libjansson-dev libcmocka-dev
  zlib1g-dev libpcap-dev
  clang libclang-rt-14-dev
+ krb5-kdc krb5-admin-server krb5-user faketime
  samba samba-vfs-modules smbclient tshark python3 iproute2 dpkg-dev git make rsync fio"
 optional="chromium debootstrap"
 

@@ -43,21 +43,25 @@ const char *larder_version(void);
  * form; -ENOMEM. `err` may be NULL here and everywhere. */
 int larder_config_new(const char *target, struct larder_config **ret, struct larder_error *err);
 /* One option or setting by name, in any case: username, password, domain, credentials (a file),
- * guest, port, vers, sign, seal, profile, events (a file), keylog (a file), DirectoryCacheLifetime
- * and all the other settings of README.md. `value` is NULL for flags. A profile resets the settings
- * but those of the connection: set it first. -ENOENT for an unknown name, -EINVAL for a bad value.
- * Passwords are wiped when freed. */
+ * sec (krb5, ntlmssp, none), keytab, cruid, ip, guest, port, vers, sign, seal, profile, events (a
+ * file), keylog (a file), DirectoryCacheLifetime and all the other settings of README.md. `value`
+ * is NULL for flags. A profile resets the settings but those of the connection: set it first.
+ * -ENOENT for an unknown name, -EINVAL for a bad value. Passwords are wiped when freed. */
 int larder_config_set(struct larder_config *c, const char *name, const char *value,
                       struct larder_error *err);
 /* The same for a comma-separated list, as after -o; a value in "..." may hold commas. */
 int larder_config_set_list(struct larder_config *c, const char *list, struct larder_error *err);
 /* What the configuration says so far: the host, the user (NULL: none), and whether a password still
- * has to be found (no guest, and none given). Borrowed until the next larder_config_set. */
+ * has to be found (NTLM is to be used, and none is given). Borrowed until the next
+ * larder_config_set. */
 const char *larder_config_host(const struct larder_config *c);
 const char *larder_config_user(const struct larder_config *c);
 bool larder_config_needs_password(const struct larder_config *c);
 /* The file that the keys of sessions are appended to (keylog); NULL: none. */
 const char *larder_config_keylog(const struct larder_config *c);
+/* Whether a password that is at hand would be used: none is given yet, and there is no other way in
+ * that was asked for (guest, sec=none, a keytab, sec=krb5 with a ticket). */
+bool larder_config_takes_password(const struct larder_config *c);
 /* The path inside the share that the target names, without slashes at its ends; "" for none. */
 const char *larder_config_path(const struct larder_config *c);
 /* The value of a setting as text into `out`; -ENOENT for an unknown one, -ENAMETOOLONG. */

@@ -109,6 +109,7 @@ void settings_keep_connection(const struct settings *from, struct settings *to)
     to->require_encryption = from->require_encryption;
     to->encryption_ciphers = from->encryption_ciphers;
     to->enable_insecure_guest_logons = from->enable_insecure_guest_logons;
+    to->block_ntlm = from->block_ntlm;
     to->smb2_dialect_min = from->smb2_dialect_min;
     to->smb2_dialect_max = from->smb2_dialect_max;
 }
@@ -200,6 +201,7 @@ static const struct setting table[] = {
      AT(encryption_ciphers)},
     SWITCH("EnableInsecureGuestLogons", enable_insecure_guest_logons,
            "accept a guest session, which is neither signed nor encrypted"),
+    SWITCH("BlockNTLM", block_ntlm, "log on by Kerberos or not at all"),
     {{"Smb2DialectMin", "", "the oldest dialect offered: 2.0.2, 2.1, 3.0, 3.0.2 or 3.1.1", 0x0202,
       0x0311},
      KIND_DIALECT_MIN,

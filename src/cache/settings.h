@@ -68,7 +68,7 @@ struct settings {
     bool require_security_signature, require_encryption;
     struct settings_choice encryption_ciphers; /* MS-SMB2 2.2.3.1.2 */
     struct settings_choice signing_algorithms; /* 2.2.3.1.7 */
-    bool enable_insecure_guest_logons;
+    bool enable_insecure_guest_logons, block_ntlm;
     uint16_t smb2_dialect_min, smb2_dialect_max; /* 0x0202 ... 0x0311 */
 };
 

@@ -1,8 +1,8 @@
 /*
  * What subcommands share: how they fail, where credentials come from, how the tools connect. A
  * password is taken from the options, from LARDER_PASSWORD, or from a prompt on the terminal, in
- * this order; it is removed from the environment so that children (a compared command) do not
- * inherit it.
+ * this order; nobody is prompted who has a ticket, or said that none is wanted; it is removed from
+ * the environment so that children (a compared command) do not inherit it.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -133,7 +133,9 @@ char *cli_password(const char *user, const char *host, struct error *err)
         password = from_terminal(user, host);
     if (!password)
         error_set(err, -EACCES, 0,
-                  "no password for %s at %s: give credentials=FILE or LARDER_PASSWORD", user, host);
+                  "no password for %s at %s: give credentials=FILE or LARDER_PASSWORD, or run "
+                  "kinit for a Kerberos ticket",
+                  user, host);
     return password;
 }
 
@@ -143,46 +145,60 @@ static const char *login_name(void)
     return name && *name ? name : "root";
 }
 
+static void wipe(char *password)
+{
+    if (password)
+        explicit_bzero(password, strlen(password));
+    free(password);
+}
+
+static int take_password(struct share_options *o, char *password, struct error *err)
+{
+    int r = share_options_set(o, "password", password, err);
+    wipe(password);
+    return r;
+}
+
 int cli_credentials(struct share_options *o, struct error *err)
 {
-    if (o->guest)
-        return 0;
-    if (!o->user) {
-        int r = share_options_set(o, "user", login_name(), err);
-        if (r < 0)
-            return r;
-    }
-    if (o->password)
-        return 0;
+    char *given = cli_environment_password(); /* away with it, wanted or not */
+    int r = 0;
+    if (given && share_options_take_password(o))
+        r = take_password(o, given, err);
+    else
+        wipe(given);
+    bool ntlm = share_options_logon(o) == CLIENT_LOGON_NTLM;
+    if (r == 0 && !o->user && !o->guest && (ntlm || o->password))
+        r = share_options_set(o, "user", login_name(), err);
+    if (r < 0 || !share_options_lack_password(o))
+        return r;
     char *password = cli_password(o->user, o->host, err);
-    if (!password)
-        return -EACCES;
-    int r = share_options_set(o, "password", password, err);
-    explicit_bzero(password, strlen(password));
-    free(password);
-    return r;
+    return password ? take_password(o, password, err) : -EACCES;
 }
 
 /* The same for the tools, which know only the public library. */
 static int complete(struct larder_config *config, const char *given, struct larder_error *err)
 {
-    if (!larder_config_needs_password(config))
-        return 0;
-    int r = larder_config_user(config) ? 0 : larder_config_set(config, "user", login_name(), err);
-    if (r < 0)
-        return r;
-    if (given)
-        return larder_config_set(config, "password", given, err);
     struct error e = {0};
-    char *password = cli_password(larder_config_user(config), larder_config_host(config), &e);
-    if (!password) {
-        *err = (struct larder_error){.code = e.code};
-        memcpy(err->text, e.text, sizeof err->text);
-        return e.code;
+    char *password = given ? NULL : cli_environment_password(); /* away with it, wanted or not */
+    int r = 0;
+    bool takes = larder_config_takes_password(config);
+    if (takes && password)
+        given = password;
+    if (!larder_config_user(config) && (larder_config_needs_password(config) || (takes && given)))
+        r = larder_config_set(config, "user", login_name(), err);
+    if (r == 0 && !given && larder_config_needs_password(config)) {
+        wipe(password);
+        given = password = cli_password(larder_config_user(config), larder_config_host(config), &e);
+        if (!password) {
+            *err = (struct larder_error){.code = e.code};
+            memcpy(err->text, e.text, sizeof err->text);
+            return e.code;
+        }
     }
-    r = larder_config_set(config, "password", password, err);
-    explicit_bzero(password, strlen(password));
-    free(password);
+    if (r == 0 && takes && given)
+        r = larder_config_set(config, "password", given, err);
+    wipe(password);
     return r;
 }
 

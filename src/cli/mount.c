@@ -31,6 +31,7 @@ static const char help[] =
     "  --keylog FILE      append the session's keys, for Wireshark and larder analyze\n"
     "  -o OPTION,...      repeatable:\n"
     "     username=, password=, domain=, credentials=FILE, guest\n"
+    "     sec=krb5|krb5i|ntlmssp|ntlmsspi|none, keytab=FILE, cruid=USER, ip=ADDRESS\n"
     "     profile=larder|23h2|25h2|off, then settings: DirectoryCacheLifetime=60\n"
     "     port=, vers=, sign, seal, actimeo=SECONDS, events=FILE\n"
     "     uid=, gid=, file_mode=, dir_mode=, umask=   owner and octal mode of all\n"
@@ -41,7 +42,8 @@ static const char help[] =
     "     max_threads=  calls served at a time (64)\n"
     "     noexec        and what mount(8) passes on: _netdev, nofail, users, ...\n\n"
     "The target may be smb://[[domain;]user@]server[:port]/share[/path] too. The\n"
-    "password comes from -o, the credentials file, LARDER_PASSWORD, or a prompt.\n";
+    "password comes from -o, the credentials file, LARDER_PASSWORD, or a prompt;\n"
+    "without any a Kerberos ticket (kinit) is used where there is one.\n";
 
 struct request {
     struct share_options share;

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/auth.h"
 #include "client/operation.h"
 
 #define GOODBYE (5 * NS_PER_SEC) /* the most that TREE_DISCONNECT and LOGOFF may take */
@@ -15,6 +16,7 @@
 static struct client *destroy(struct client *c)
 {
     conn_free(c->conn);
+    auth_source_free(c->source);
     free(c->host);
     free(c->share);
     free(c);
@@ -36,6 +38,9 @@ int client_connect(const struct client_options *options, struct client **ret, st
         error_set(err, r, 0, "out of memory");
         goto failed;
     }
+    r = auth_source_new(options, &c->source, err);
+    if (r < 0)
+        goto failed;
     r = conn_new(options, &c->conn, err);
     if (r < 0)
         goto failed;
@@ -52,6 +57,8 @@ int client_connect(const struct client_options *options, struct client **ret, st
     if (r < 0)
         goto failed;
     c->facts.address = c->conn->address;
+    c->facts.logon = auth_source_logon(c->source);
+    c->facts.user = c->user;
     *ret = c;
     return 0;
 

@@ -51,16 +51,31 @@ struct conn_events {
     void *user;
 };
 
+/* How a client proves who its user is. */
+enum client_logon {
+    CLIENT_LOGON_NTLM,      /* by user, domain and password */
+    CLIENT_LOGON_KERBEROS,  /* by a ticket for cifs/`host`: from a cache, by a keytab or a password
+                             */
+    CLIENT_LOGON_ANONYMOUS, /* not at all: a session without a key, as a guest's */
+};
+
 struct client_options {
-    const char *host; /* name, IPv4 or IPv6 literal (without brackets) */
-    uint16_t port;    /* 0: 445 */
+    const char *host;    /* name, IPv4 or IPv6 literal (without brackets) */
+    const char *address; /* where to connect instead; the names on the wire are still `host`'s */
+    uint16_t port;       /* 0: 445 */
     const char *share;
-    const char *user;     /* "user", "DOMAIN\\user" or "user@domain"; NULL only with guest */
-    const char *domain;   /* NULL: none beyond what `user` says */
-    const char *password; /* copied, wiped as soon as the session stands */
-    bool guest;           /* accept (and ask for) a guest session */
-    bool accept_guest;    /* take one where it is all that there is, also in spite of
-                             require_signing, but not of require_encryption */
+    enum client_logon logon;
+    /* "user", "DOMAIN\\user" or "user@domain"; NULL with guest, anonymous, or whoever the ticket in
+     * the cache is for */
+    const char *user;
+    const char *domain;       /* NULL: none beyond what `user` says; of Kerberos a realm */
+    const char *password;     /* copied; kept for logging on again, wiped with the client */
+    const char *keytab;       /* of Kerberos: the user's key is in there; NULL: none */
+    const int64_t *cache_uid; /* of Kerberos: whose ticket cache, only for root; NULL: our own */
+    bool block_ntlm;          /* CLIENT_LOGON_NTLM is refused here */
+    bool guest;               /* accept (and ask for) a guest session */
+    bool accept_guest;        /* take one where it is all that there is, also in spite of
+                                 require_signing, but not of require_encryption */
     bool require_signing;
     bool require_encryption;
     /* What may be agreed on, the most wanted first, by their numbers on the wire (2.2.3.1.2, .7).
@@ -106,10 +121,15 @@ struct client_facts {
     const char *signing_algorithm; /* "HMAC-SHA256", "AES-CMAC", "AES-GMAC", "none" */
     const char *encryption;        /* of everything: "AES-128-GCM" ..., "none" */
     bool guest;
+    const char *logon; /* "NTLM", "Kerberos" or "anonymous" */
+    const char *user;  /* as what it was logged on */
     uint64_t session_id;
     const char *address; /* the peer's, as text */
 };
 void client_facts(const struct client *c, struct client_facts *ret);
+
+/* Whether a ticket cache (of user `cache_uid`, NULL: our own) has a ticket that has not run out. */
+bool client_has_ticket(const int64_t *cache_uid);
 
 /* How operations go over the wire: one request at a time, or compounds with a deferred CLOSE. */
 enum client_style { CLIENT_SINGLE, CLIENT_COMPOUND };

@@ -73,8 +73,9 @@ int conn_new(const struct client_options *options, struct conn **ret, struct err
     frame_pool_init(&c->frames);
     init_locks(c);
 
-    int r = socket_connect(options->host, options->port ? options->port : 445, c->deadline_cap,
-                           &c->fd, c->address, err);
+    int r = socket_connect(options->address ? options->address : options->host,
+                           options->port ? options->port : 445, c->deadline_cap, &c->fd, c->address,
+                           err);
     if (r < 0)
         goto failed;
     c->reader.fd = c->fd;

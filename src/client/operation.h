@@ -5,10 +5,14 @@
 
 #include "client/conn.h"
 
+struct auth_source;
+
 /* All constant after client_connect. */
 struct client {
     struct conn *conn;
     char *host, *share;
+    struct auth_source *source; /* who logs on */
+    char user[320];             /* as what it was let in */
     bool map_names;
     struct client_facts facts;
 };

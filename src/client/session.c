@@ -11,6 +11,7 @@
  * That is only accepted from callers who asked for it.
  */
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -39,13 +40,12 @@ static int failed(const struct logon *l, int code, const char *text)
 
 static int refused(const struct logon *l, uint32_t status)
 {
-    const char *hint = "";
-    if (status_is(status, STATUS_LOGON_FAILURE))
-        hint = " (wrong user or password?)";
-    else if (status_is(status, STATUS_ACCESS_DENIED) && !l->client->conn->cipher)
-        hint = " (the server may insist on encryption, for which there is no cipher in common)";
-    int r = error_status(l->err, status, "cannot log on to %.120s as \"%.80s\"%s", l->client->host,
-                         auth_user(l->auth), hint);
+    const char *hint = auth_hint(l->client->source, status);
+    if (status_is(status, STATUS_ACCESS_DENIED) && !l->client->conn->cipher)
+        hint = "the server may insist on encryption, for which there is no cipher in common";
+    int r =
+        error_status(l->err, status, "cannot log on to %.120s as \"%.80s\"%s%s%s", l->client->host,
+                     auth_user(l->auth), hint ? " (" : "", hint ? hint : "", hint ? ")" : "");
     return r ? r : failed(l, -EBADMSG, "the server answered with a status that makes no sense");
 }
 
@@ -104,7 +104,7 @@ static int check_guest(const struct logon *l)
                       "encryption is required (seal, RequireEncryption)");
     if (o->accept_guest)
         return 0;
-    if (!o->guest)
+    if (!o->guest && !auth_is_anonymous(l->client->source))
         return failed(l, -EACCES,
                       "the server offers only a guest session, which cannot be signed (is the "
                       "user known there? `guest` or EnableInsecureGuestLogons accepts it, `sign` "
@@ -193,7 +193,8 @@ static int start_session(struct logon *l)
 static int finish(struct logon *l)
 {
     struct rd ignored;
-    if (l->response.session_flags & (SMB2_SESSION_FLAG_IS_GUEST | SMB2_SESSION_FLAG_IS_NULL))
+    if (auth_is_anonymous(l->client->source) ||
+        l->response.session_flags & (SMB2_SESSION_FLAG_IS_GUEST | SMB2_SESSION_FLAG_IS_NULL))
         return accept_guest(l);
     if (!auth_complete(l->auth)) {
         int r = auth_step(l->auth, l->response.token, &ignored, l->err);
@@ -230,11 +231,12 @@ int session_setup(struct client *c, const struct client_options *options,
     struct logon l = {.client = c, .options = options, .preauth = preauth, .err = err};
     c->facts.signing_algorithm = "none";
     c->facts.encryption = "none";
-    int r = auth_new(options, &l.auth, err);
+    int r = auth_new(c->source, &l.auth, err);
     if (r == 0)
         r = exchange(&l);
     if (r == 0) {
         c->facts.guest = l.guest;
+        snprintf(c->user, sizeof(c->user), "%s", auth_user(l.auth));
         c->facts.session_id = l.last->request[0].reply.session_id;
     }
     compound_free(l.last);

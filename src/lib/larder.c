@@ -92,7 +92,12 @@ PUBLIC const char *larder_config_path(const struct larder_config *c)
 
 PUBLIC bool larder_config_needs_password(const struct larder_config *c)
 {
-    return !c->options.guest && !c->options.password;
+    return share_options_lack_password(&c->options);
+}
+
+PUBLIC bool larder_config_takes_password(const struct larder_config *c)
+{
+    return share_options_take_password(&c->options);
 }
 
 PUBLIC int larder_config_get(const struct larder_config *c, const char *name, char *out, size_t cap)

@@ -12,7 +12,7 @@
 
 void share_options_init(struct share_options *o)
 {
-    *o = (struct share_options){.map_names = true, .byte_range_locks = true};
+    *o = (struct share_options){.map_names = true, .byte_range_locks = true, .cruid = -1};
     settings_profile("larder", &o->settings, NULL);
 }
 
@@ -26,6 +26,8 @@ static void free_secret(char *secret)
 void share_options_done(struct share_options *o)
 {
     free(o->host);
+    free(o->address);
+    free(o->keytab);
     free(o->share);
     free(o->path);
     free(o->user);
@@ -64,6 +66,9 @@ static int copy_string(char **to, const char *from)
 int share_options_copy(const struct share_options *from, struct share_options *ret)
 {
     struct share_options o = {.port = from->port,
+                              .logon = from->logon,
+                              .logon_given = from->logon_given,
+                              .cruid = from->cruid,
                               .guest = from->guest,
                               .sign_asked = from->sign_asked,
                               .map_names = from->map_names,
@@ -73,6 +78,7 @@ int share_options_copy(const struct share_options *from, struct share_options *r
     if (copy_string(&o.host, from->host) < 0 || copy_string(&o.share, from->share) < 0 ||
         copy_string(&o.path, from->path) < 0 || copy_string(&o.user, from->user) < 0 ||
         copy_string(&o.domain, from->domain) < 0 || copy_string(&o.password, from->password) < 0 ||
+        copy_string(&o.address, from->address) < 0 || copy_string(&o.keytab, from->keytab) < 0 ||
         copy_string(&o.events_path, from->events_path) < 0 ||
         copy_string(&o.keylog_path, from->keylog_path) < 0) {
         share_options_done(&o);
@@ -232,6 +238,11 @@ static const struct option {
     {"dom", VALUE, set_domain},
     {"workgroup", VALUE, set_domain},
     {"guest", FLAG, set_guest},
+    {"sec", VALUE, options_set_sec},
+    {"keytab", VALUE, options_set_keytab},
+    {"cruid", VALUE, options_set_cruid},
+    {"ip", VALUE, options_set_address},
+    {"addr", VALUE, options_set_address},
     {"port", VALUE, set_port},
     {"vers", VALUE, set_vers},
     {"sign", FLAG, set_sign},

@@ -10,13 +10,19 @@
 
 #include "base/error.h"
 #include "cache/settings.h"
+#include "client/client.h"
 
 struct share_options {
-    char *host; /* name or literal, without brackets */
+    char *host;    /* name or literal, without brackets */
+    char *address; /* ip: where it is; NULL: as the name says */
     uint16_t port;
     char *share;
     char *path; /* inside the share, "" for its root; mount and tools start there */
     char *user, *domain, *password; /* NULL: not given */
+    enum client_logon logon;        /* of sec=, where logon_given: see share_options_logon */
+    bool logon_given;
+    char *keytab;  /* NULL: none */
+    int64_t cruid; /* whose ticket cache; -1: our own */
     bool guest;
     bool sign_asked; /* by the user, not by the profile */
     bool map_names;  /* mapposix: on unless `nomap` */
@@ -41,12 +47,20 @@ int share_options_target(struct share_options *o, const char *target, struct err
 #define SHARE_SOURCE_MAX 1024
 const char *share_options_source(const struct share_options *o, char out[static SHARE_SOURCE_MAX]);
 
+/* How to log on: as sec= says; without it as a guest where that was given, by Kerberos with a
+ * keytab or where no password was given and the ticket cache has a ticket, and else by NTLM; with
+ * BlockNTLM by Kerberos instead. */
+enum client_logon share_options_logon(const struct share_options *o);
+/* Whether that still lacks a password; whether one would be used that is at hand. */
+bool share_options_lack_password(const struct share_options *o);
+bool share_options_take_password(const struct share_options *o);
+
 /* One option: profile, username/user, password/pass, domain/dom/workgroup, guest, credentials=FILE,
- * port, vers, sign, seal, events=FILE, keylog=FILE, actimeo, mapposix, nomap, mfsymlinks, brl,
- * nobrl, and every setting of settings.h. `value` may be NULL for flags. Setting `profile` keeps
- * nothing of the settings given before it, but those of the connection: give it first. -ENOENT for
- * an unknown name, with a known one that is near; -EINVAL for a bad value. A password never appears
- * in an error. */
+ * sec, keytab=FILE, cruid, ip/addr, port, vers, sign, seal, events=FILE, keylog=FILE, actimeo,
+ * mapposix, nomap, mfsymlinks, brl, nobrl, and every setting of settings.h. `value` may be NULL for
+ * flags. Setting `profile` keeps nothing of the settings given before it, but those of the
+ * connection: give it first. -ENOENT for an unknown name, with a known one that is near; -EINVAL
+ * for a bad value. A password never appears in an error. */
 int share_options_set(struct share_options *o, const char *name, const char *value,
                       struct error *err);
 

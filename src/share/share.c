@@ -26,18 +26,25 @@ static void session_lost(void *user, const struct error *why)
 static int connect_client(struct share *s, struct error *err)
 {
     const struct share_options *o = &s->options;
+    const enum client_logon logon = share_options_logon(o);
+    const bool keyless = o->guest || logon == CLIENT_LOGON_ANONYMOUS;
     struct client_options options = {
         .host = o->host,
+        .address = o->address,
         .port = o->port,
         .share = o->share,
+        .logon = logon,
         .user = o->user,
         .domain = o->domain,
         .password = o->password,
+        .keytab = o->keytab,
+        .cache_uid = o->cruid >= 0 ? &o->cruid : NULL,
+        .block_ntlm = o->settings.block_ntlm,
         .guest = o->guest,
         /* what the user asked for himself stands against a guest session, what the profile has
          * does not */
         .accept_guest = (o->guest || o->settings.enable_insecure_guest_logons) && !o->sign_asked,
-        .require_signing = o->settings.require_security_signature && !o->guest,
+        .require_signing = o->settings.require_security_signature && !keyless,
         .require_encryption = o->settings.require_encryption,
         .cipher_count = o->settings.encryption_ciphers.count,
         .signer_count = o->settings.signing_algorithms.count,
@@ -57,17 +64,22 @@ static int check_options(const struct share_options *o, struct error *err)
 {
     if (!o->host || !o->share)
         return error_set(err, -EINVAL, 0, "no target given: //HOST/SHARE");
-    if (!o->user && !o->guest)
+    const enum client_logon logon = share_options_logon(o);
+    if (!o->user && !o->guest && logon == CLIENT_LOGON_NTLM)
         return error_set(err, -EINVAL, 0,
                          "no user for //%s/%s: give credentials=FILE, user=NAME, or guest", o->host,
                          o->share);
-    if (o->guest && o->sign_asked)
+    if ((o->guest || logon == CLIENT_LOGON_ANONYMOUS) && o->sign_asked)
         return error_set(err, -EINVAL, 0,
-                         "a guest session has no key to sign with: drop guest, or sign");
-    if (o->guest && o->settings.require_encryption)
+                         "a guest's or anonymous session has no key to sign with: drop %s, or sign",
+                         o->guest ? "guest" : "sec=none");
+    if (o->guest && logon == CLIENT_LOGON_KERBEROS)
+        return error_set(err, -EINVAL, 0, "guest and sec=krb5: which of them?");
+    if ((o->guest || logon == CLIENT_LOGON_ANONYMOUS) && o->settings.require_encryption)
         return error_set(err, -EINVAL, 0,
-                         "a guest session has no key to encrypt with: drop guest, or seal "
-                         "(RequireEncryption)");
+                         "a guest's or anonymous session has no key to encrypt with: drop %s, or "
+                         "seal (RequireEncryption)",
+                         o->guest ? "guest" : "sec=none");
     if (o->settings.require_encryption && o->settings.smb2_dialect_max < 0x0300)
         return error_set(err, -EINVAL, 0,
                          "RequireEncryption (seal) takes SMB 3.0 or later, Smb2DialectMax (vers=) "

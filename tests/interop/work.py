@@ -8,6 +8,7 @@ the end stands what each workload cost: seconds, requests, round trips, calls of
 same work, so tables can be compared; what is believed runs out by the clock, so no two are alike to the last request.
 """
 import argparse
+import contextlib
 import os
 import sys
 import tempfile
@@ -15,6 +16,7 @@ import time
 
 import workloads
 from bed import Samba, equal, finish, mounted, newer_samba, stats
+from kdc import kerberos_samba
 
 SIZES = {  # small, full: files, transactions of a writer, MiB of a job, files of a program
     "git": (200, 2000),
@@ -31,6 +33,7 @@ CONNECTIONS = {  # name: options of the mount, keys of smbd.sh, what the mount s
     "2.1": (("vers=2.1",), (), {"dialect": "2.1"}),
     "3.0": (("vers=3.0",), (), {"dialect": "3.0"}),
     "3.1.1": (("vers=3.1.1",), (), {"dialect": "3.1.1"}),
+    "krb5": (("sec=krb5", "ip=127.0.0.1"), (), {"logon": "Kerberos"}),
 }
 # one mode for all, in which a file keeps its w bits; and symbolic links, which this server does not keep as such
 OPTIONS = ("file_mode=0755", "dir_mode=0755", "mfsymlinks")
@@ -64,12 +67,21 @@ class Costs:
         print(flush=True)
 
 
+@contextlib.contextmanager
+def server(connection, keys, root):
+    if connection == "krb5":
+        with kerberos_samba(*keys, root=root) as (_, samba):
+            yield samba
+        return
+    with Samba(*keys, root=root) as samba:
+        yield samba.start()
+
+
 def work(args, connection):
     options, keys, says = CONNECTIONS[connection]
     costs = Costs()
     size = {name: sizes[args.full] for name, sizes in SIZES.items()}
-    with Samba(*keys, root=args.newer) as samba, tempfile.TemporaryDirectory(prefix="larder-local-") as local:
-        samba.start()
+    with server(connection, keys, args.newer) as samba, tempfile.TemporaryDirectory(prefix="larder-local-") as local:
         with mounted(samba, *OPTIONS, *options) as place:
             for name, value in says.items():
                 equal(f"the connection's {name}", stats(place)["connection"][name], value)

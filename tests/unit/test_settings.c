@@ -244,6 +244,7 @@ static const char *const all_names[] = {
     "RequireEncryption",
     "EncryptionCiphers",
     "EnableInsecureGuestLogons",
+    "BlockNTLM",
     "Smb2DialectMin",
     "Smb2DialectMax",
 };
