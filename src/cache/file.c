@@ -239,9 +239,24 @@ static void release_id(struct cache *c, const struct file_attr *attr)
     old->ino = hash_u64(old->serial) | 1ull << 63; /* whoever still has it open */
 }
 
+/* A directory that paths led through before anybody told what it is turns out to be there. What was
+ * asked for beneath it before the names around it were void may have been asked of another one, or
+ * of none. */
+static void turn_out(struct cache_file *dir)
+{
+    const struct cache_file *parent = cache_file_parent(dir);
+    const struct cache_dir *p = parent ? parent->dir : NULL;
+    struct cache_dir *d = dir->dir;
+    if (!d || !p || !order_after(p->void_before, d->void_before))
+        return;
+    d->void_before = p->void_before;
+    d->void_why = p->void_why;
+}
+
 void file_identify(struct cache *c, struct cache_file *f, struct cache_file *dir, const char *name,
                    size_t len, const struct file_attr *attr)
 {
+    turn_out(f);
     f->identified = true;
     f->is_dir = file_attr_is_dir(attr);
     f->attr = *attr;

@@ -181,6 +181,34 @@ static void a_directory_beside_broken_names_is_looked_up_before_it_is_walked_thr
     end(&w);
 }
 
+static void
+what_was_asked_beneath_a_name_that_led_nowhere_is_not_believed_of_what_comes(void **state)
+{
+    struct world w;
+    BEGIN(&w, "larder", NULL);
+    struct cache_file *d = subdirectory(&w, "d", 99), *e;
+    const char *name;
+    size_t len;
+    assert_int_equal(cache_walk(w.c, "d/e/f", 5, w.now, &e, &name, &len), 0);
+    missing(&w, e, "f");
+    assert_int_equal(size_of(&w, e, "f"), MISSING);
+    cache_broken(w.c, d); /* somebody has moved a directory there */
+    found(&w, d, "e", directory(98), NULL);
+    assert_int_not_equal(look_up(&w, e, "f"), CACHE_ANSWER);
+    missing(&w, e, "g"); /* asked for since */
+    assert_int_equal(size_of(&w, e, "g"), MISSING);
+    drop(&w, e);
+
+    assert_int_equal(cache_walk(w.c, "d/i/f", 5, w.now, &e, &name, &len), 0);
+    missing(&w, e, "f");
+    cache_broken(w.c, d);
+    LISTED(&w, d, {"e", directory(98)}, {"i", directory(97)}); /* a listing tells it as well */
+    assert_int_not_equal(look_up(&w, e, "f"), CACHE_ANSWER);
+    drop(&w, e);
+    drop(&w, d);
+    end(&w);
+}
+
 /* ---- verification ---- */
 
 static bool verify(struct world *w, struct cache_file *d, struct file_attr attr)
@@ -270,6 +298,8 @@ int main(void)
         cmocka_unit_test(a_maximum_age_of_0_prolongs_nothing_and_breaks_all_the_same),
         cmocka_unit_test(a_listing_that_says_the_same_leaves_attributes_under_their_lease),
         cmocka_unit_test(a_directory_beside_broken_names_is_looked_up_before_it_is_walked_through),
+        cmocka_unit_test(
+            what_was_asked_beneath_a_name_that_led_nowhere_is_not_believed_of_what_comes),
         cmocka_unit_test(an_old_listing_is_verified_and_lives_on),
         cmocka_unit_test(a_directory_with_another_time_or_id_is_listed_anew),
         cmocka_unit_test(a_time_that_was_new_when_listed_or_was_changed_since_verifies_nothing),
