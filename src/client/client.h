@@ -15,6 +15,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/bytes.h"
 #include "base/create.h"
 #include "base/error.h"
 #include "base/fileattr.h"
@@ -182,6 +183,11 @@ int client_open(struct client *c, const char *path, enum client_style style, voi
  * (fewer only at the end of the file), or a negative errno. */
 int64_t client_read(struct client_file *f, void *buf, size_t len, uint64_t offset,
                     struct error *err);
+
+/* The same, but that the bytes stay where they came to lie, which for what one request can read is
+ * the answer itself. 0 with *ret, to be given back by bytes_done before the client is freed. */
+int client_read_bytes(struct client_file *f, size_t len, uint64_t offset, struct bytes *ret,
+                      struct error *err);
 
 /* The attributes of an open file, by the open itself: 1 round trip. It need not have a name any
  * more. */

@@ -34,12 +34,7 @@ struct compound *compound_new(struct conn *c, size_t extra)
     m->conn = c;
     m->w = wr_init(m->buf, cap);
     wr_zero(&m->w, WIRE_FRAME_HEADER);
-
-    pthread_condattr_t attr;
-    pthread_condattr_init(&attr);
-    pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
-    pthread_cond_init(&m->cond, &attr);
-    pthread_condattr_destroy(&attr);
+    m->wake = &c->wakes[atomic_fetch_add_explicit(&c->next_wake, 1, memory_order_relaxed) % WAKES];
     return m;
 }
 
@@ -325,7 +320,7 @@ int compound_wait(struct compound *m, uint64_t deadline, struct error *err)
 
     pthread_mutex_lock(&c->lock);
     while (m->unanswered && !c->dead && !m->stopped && r == 0)
-        r = pthread_cond_timedwait(&m->cond, &c->lock, &until);
+        r = pthread_cond_timedwait(m->wake, &c->lock, &until);
     bool answered = m->unanswered == 0, dead = c->dead, stopped = m->stopped;
     pthread_mutex_unlock(&c->lock);
 
@@ -349,7 +344,7 @@ int compound_wait_interim(struct compound *m, uint64_t deadline, struct error *e
 
     pthread_mutex_lock(&c->lock);
     while (!m->request[0].interim && !m->request[0].answered && !c->dead && r == 0)
-        r = pthread_cond_timedwait(&m->cond, &c->lock, &until);
+        r = pthread_cond_timedwait(m->wake, &c->lock, &until);
     bool dead = c->dead && !m->request[0].answered;
     pthread_mutex_unlock(&c->lock);
     return dead ? submit_error(c, -ENOTCONN, err) : 0;
@@ -357,7 +352,7 @@ int compound_wait_interim(struct compound *m, uint64_t deadline, struct error *e
 
 void compound_wake(struct compound *m)
 {
-    pthread_cond_signal(&m->cond);
+    pthread_cond_broadcast(m->wake);
     if (m->bell)
         bell_ring(m->bell);
 }
@@ -416,7 +411,6 @@ static void destroy(struct compound *m)
         frame_unref(m->request[i].frame);
     handle_free(m->conn, m->handle);
     lease_flight_done(m);
-    pthread_cond_destroy(&m->cond);
     free(m);
 }
 
@@ -444,12 +438,14 @@ struct compound *compound_free(struct compound *m)
     return NULL;
 }
 
-struct compound *compound_answered(struct compound *m, struct handle **ret_open)
+struct compound *compound_answered(struct compound *m, struct handle **ret_open,
+                                   pthread_cond_t **ret_wake)
 {
     bool last = --m->unanswered == 0;
     if (!m->abandoned) {
-        if (last)
-            compound_wake(m);
+        *ret_wake = last ? m->wake : NULL;
+        if (last && m->bell)
+            bell_ring(m->bell);
         return NULL;
     }
     *ret_open = left_open(m);

@@ -30,6 +30,9 @@ static void init_locks(struct conn *c)
     pthread_condattr_init(&attr);
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&c->credit_cond, &attr);
+    for (unsigned i = 0; i < WAKES; i++)
+        pthread_cond_init(&c->wakes[i], &attr);
+    atomic_init(&c->next_wake, 0);
     pthread_condattr_destroy(&attr);
     pthread_cond_init(&c->told, NULL);
     pthread_mutex_init(&c->lock, NULL);
@@ -126,6 +129,8 @@ struct conn *conn_free(struct conn *c)
     secure_signer_free(c->signer);
     seal_free(c->seal);
     pthread_cond_destroy(&c->credit_cond);
+    for (unsigned i = 0; i < WAKES; i++)
+        pthread_cond_destroy(&c->wakes[i]);
     pthread_cond_destroy(&c->told);
     pthread_mutex_destroy(&c->lock);
     pthread_mutex_destroy(&c->send_lock);

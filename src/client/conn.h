@@ -104,6 +104,8 @@ struct copy_limits {
     uint32_t chunks, chunk_bytes, total_bytes;
 };
 
+#define WAKES 64 /* so many who wait wake alone */
+
 struct conn {
     /* constant */
     int fd;
@@ -133,6 +135,9 @@ struct conn {
     struct frame_pool frames;
 
     pthread_mutex_t send_lock; /* one frame at a time goes into fd */
+
+    pthread_cond_t wakes[WAKES]; /* what compounds wait on, with lock: see compound->wake */
+    atomic_uint next_wake;
 
     pthread_mutex_t lock;
     /* all below: protected by conn->lock */
@@ -278,10 +283,12 @@ struct compound {
     struct client_lease *acks;  /* the lease that it acknowledges the break of, a reference */
     unsigned unanswered;        /* protected by conn->lock */
     bool signs;                 /* signed also in a session that is not */
-    bool sealed;         /* written with its registration; protected by conn->lock until then */
-    bool abandoned;      /* protected by conn->lock; the connection owns it now */
-    bool stopped;        /* protected by conn->lock; who waits for it is to wait no longer */
-    pthread_cond_t cond; /* an answer came, or the connection ended */
+    bool sealed;          /* written with its registration; protected by conn->lock until then */
+    bool abandoned;       /* protected by conn->lock; the connection owns it now */
+    bool stopped;         /* protected by conn->lock; who waits for it is to wait no longer */
+    pthread_cond_t *wake; /* an answer came, or the connection ended; perhaps for another compound
+                           * that has the same: broadcast. It is the connection's, so that it can
+                           * be woken when the lock has been let go: who wakes takes the lock. */
     struct client_bell *bell; /* NULL, or rung then, too; protected by conn->lock */
     struct rd tail; /* the end of the last element, which lies elsewhere: see compound_tail */
     struct wr w;
@@ -319,9 +326,10 @@ int compound_run(struct compound *m, struct error *err);
 /* Returns NULL. NULL is allowed. */
 struct compound *compound_free(struct compound *m);
 /* For the receive thread. compound_answered: one more reply is in; caller holds conn->lock.
- * *ret_open gets an open that is to be closed, the result is a compound that is nobody's any more,
- * for compound_orphaned without the lock. */
-struct compound *compound_answered(struct compound *m, struct handle **ret_open);
+ * *ret_open gets an open that is to be closed, *ret_wake whom to wake without the lock (or NULL),
+ * the result is a compound that is nobody's any more, for compound_orphaned without the lock. */
+struct compound *compound_answered(struct compound *m, struct handle **ret_open,
+                                   pthread_cond_t **ret_wake);
 void compound_orphaned(struct compound *m);
 
 static inline uint32_t compound_status(const struct compound *m, unsigned i)

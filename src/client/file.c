@@ -36,23 +36,35 @@ static void add_read(struct compound *m, struct wire_file_id id, uint32_t len, u
     wire_read_request_encode(compound_add(m, SMB2_READ, len), &read);
 }
 
-/* Copies what the answer at `i` carries; *ret_len 0 at the end of the file. */
-static int take_read(const struct operation *op, const struct compound *m, unsigned i, void *buf,
-                     size_t len, size_t *ret_len)
+/* What the answer at `i` carries, within its frame; nothing at the end of the file. */
+static int find_read(const struct operation *op, const struct compound *m, unsigned i, size_t len,
+                     struct rd *ret_data)
 {
     struct wire_read_response read;
     uint32_t status = compound_status(m, i);
     if (status_is(status, STATUS_END_OF_FILE)) {
-        *ret_len = 0;
+        *ret_data = rd_init(NULL, 0);
         return 0;
     }
     if (!has_output(status))
         return operation_status(op, status);
     if (wire_read_response_decode(m->request[i].message, &read) < 0 || read.data.len > len)
         return operation_malformed(op, SMB2_READ);
-    if (read.data.len)
-        memcpy(buf, read.data.base, read.data.len);
-    *ret_len = read.data.len;
+    *ret_data = read.data;
+    return 0;
+}
+
+/* The same, copied. */
+static int take_read(const struct operation *op, const struct compound *m, unsigned i, void *buf,
+                     size_t len, size_t *ret_len)
+{
+    struct rd data;
+    int r = find_read(op, m, i, len, &data);
+    if (r < 0)
+        return r;
+    if (data.len)
+        memcpy(buf, data.base, data.len);
+    *ret_len = data.len;
     return 0;
 }
 
@@ -214,7 +226,19 @@ static void add_piece(struct compound *m, const struct pipeline *p, uint64_t off
     add_read(m, p->file->handle->id, len, offset);
 }
 
-/* Waits for the oldest piece. *ret_more: whether the file may go on behind it. */
+/* The answer to `piece` brought `len` bytes: whether the file may go on behind them. */
+static bool goes_on(struct pipeline *p, const struct piece *piece, size_t len)
+{
+    if (len == piece->len)
+        return true;
+    if (!len || piece->offset + len >= atomic_load(&p->file->size))
+        return false;
+    pipeline_drop(p); /* they would leave a gap */
+    p->next = piece->offset + len;
+    return true;
+}
+
+/* Waits for the oldest piece. *ret_more: as goes_on. */
 static int take_piece(struct pipeline *p, uint8_t *buf, uint64_t start, size_t *ret_len,
                       bool *ret_more)
 {
@@ -223,15 +247,44 @@ static int take_piece(struct pipeline *p, uint8_t *buf, uint64_t start, size_t *
     if (r == 0)
         r = take_read(p->op, piece.m, 0, buf + (piece.offset - start), piece.len, ret_len);
     compound_free(piece.m);
-    if (r < 0)
-        return r;
+    if (r == 0)
+        *ret_more = goes_on(p, &piece, *ret_len);
+    return r;
+}
 
-    *ret_more = *ret_len == piece.len;
-    if (!*ret_more && *ret_len && piece.offset + *ret_len < atomic_load(&p->file->size)) {
-        pipeline_drop(p); /* they would leave a gap */
-        p->next = piece.offset + *ret_len;
-        *ret_more = true;
+static struct pipeline pipeline_init(const struct operation *op, struct client_file *f,
+                                     uint64_t offset, size_t len)
+{
+    return (struct pipeline){
+        .op = op,
+        .file = f,
+        .next = offset,
+        .end = offset + len,
+        .piece_max = f->client->conn->max_read,
+        .depth = PIPELINE_MAX,
+        .add = add_piece,
+    };
+}
+
+/* From *inout_done on, which stands for the byte at `buf` + (*inout_done - start). */
+static int read_pieces(struct pipeline *p, void *buf, uint64_t start, uint64_t *inout_done)
+{
+    bool more = true;
+    int r = 0;
+    while (r == 0 && more && *inout_done < p->end) {
+        size_t got = 0;
+        r = pipeline_fill(p);
+        if (r == 0)
+            r = take_piece(p, buf, start, &got, &more);
+        *inout_done += got;
     }
+    return r;
+}
+
+static int check_range(const struct operation *op, size_t len, uint64_t offset)
+{
+    if (len > INT64_MAX || offset > INT64_MAX - len)
+        return operation_error(op, -EINVAL, "the range is beyond what a file can have");
     return 0;
 }
 
@@ -239,34 +292,89 @@ int64_t client_read(struct client_file *f, void *buf, size_t len, uint64_t offse
                     struct error *err)
 {
     const struct operation op = {f->client, "read", f->path, err};
-    if (len > INT64_MAX || offset > INT64_MAX - len)
-        return operation_error(&op, -EINVAL, "the range is beyond what a file can have");
-    if (len == 0)
-        return 0;
-
-    struct conn *c = f->client->conn;
-    struct pipeline p = {
-        .op = &op,
-        .file = f,
-        .next = offset,
-        .end = offset + len,
-        .piece_max = c->max_read,
-        .depth = PIPELINE_MAX,
-        .add = add_piece,
-    };
+    int r = check_range(&op, len, offset);
+    if (r < 0 || len == 0)
+        return r;
+    struct pipeline p = pipeline_init(&op, f, offset, len);
     uint64_t done = offset;
-    bool more = true;
-    int r = 0;
-    observe_round_trip(c->observe);
-    while (r == 0 && more && done < p.end) {
-        size_t got = 0;
-        r = pipeline_fill(&p);
-        if (r == 0)
-            r = take_piece(&p, buf, offset, &got, &more);
-        done += got;
-    }
+    observe_round_trip(f->client->conn->observe);
+    r = read_pieces(&p, buf, offset, &done);
     pipeline_drop(&p);
     return r < 0 ? r : (int64_t)(done - offset);
+}
+
+/* ---- read, without a copy ---- */
+
+static void give_back(void *frame)
+{
+    frame_unref(frame);
+}
+
+/* Takes the reference over. */
+static struct bytes bytes_in(struct frame *frame, const void *data, size_t len)
+{
+    return (struct bytes){data, len, give_back, frame};
+}
+
+/* Waits for the only piece and keeps its bytes where they are. *ret_more: as goes_on. */
+static int keep_piece(struct pipeline *p, struct bytes *ret, bool *ret_more)
+{
+    struct piece piece;
+    struct rd data;
+    int r = pipeline_take(p, &piece);
+    if (r == 0)
+        r = find_read(p->op, piece.m, 0, piece.len, &data);
+    if (r == 0) {
+        *ret = bytes_in(frame_ref(piece.m->request[0].frame), data.base, data.len);
+        *ret_more = goes_on(p, &piece, data.len);
+    }
+    compound_free(piece.m);
+    return r;
+}
+
+/* What one answer does not hold has to be put together; `first` bytes are there already. */
+static int read_rest(struct pipeline *p, uint64_t start, struct bytes *inout)
+{
+    struct conn *c = p->op->client->conn;
+    struct bytes first = *inout;
+    uint64_t done = start + first.len;
+    struct frame *whole = frame_new(&c->frames, (size_t)(p->end - start));
+    if (!whole)
+        return operation_error(p->op, -ENOMEM, "out of memory");
+    if (first.len)
+        memcpy(whole->data, first.data, first.len);
+    int r = read_pieces(p, whole->data, start, &done);
+    if (r < 0) {
+        frame_unref(whole);
+        return r;
+    }
+    bytes_done(&first);
+    *inout = bytes_in(whole, whole->data, (size_t)(done - start));
+    return 0;
+}
+
+int client_read_bytes(struct client_file *f, size_t len, uint64_t offset, struct bytes *ret,
+                      struct error *err)
+{
+    const struct operation op = {f->client, "read", f->path, err};
+    struct bytes bytes = {0};
+    int r = check_range(&op, len, offset);
+    if (r == 0 && len) {
+        struct pipeline p = pipeline_init(&op, f, offset, len);
+        bool more = true;
+        observe_round_trip(f->client->conn->observe);
+        r = pipeline_fill(&p);
+        if (r == 0 && p.count == 1 && p.next == p.end)
+            r = keep_piece(&p, &bytes, &more);
+        if (r == 0 && more && bytes.len < len)
+            r = read_rest(&p, offset, &bytes);
+        pipeline_drop(&p);
+    }
+    if (r == 0)
+        *ret = bytes;
+    else
+        bytes_done(&bytes);
+    return r;
 }
 
 /* ---- attributes ---- */

@@ -82,7 +82,7 @@ static void note_interim(struct conn *c, const struct wire_header *h, size_t byt
     if (q && (h->flags & SMB2_FLAGS_ASYNC_COMMAND)) {
         q->interim = true;
         q->async_id = h->async_id;
-        pthread_cond_signal(&q->compound->cond);
+        pthread_cond_broadcast(q->compound->wake);
     }
     pthread_mutex_unlock(&c->lock);
 }
@@ -92,6 +92,7 @@ static void complete(struct conn *c, struct request *q, const struct wire_header
                      struct frame *frame, const struct rd *message)
 {
     struct handle *open = NULL;
+    pthread_cond_t *wake = NULL;
 
     pthread_mutex_lock(&c->lock);
     if (c->dead) { /* somebody's sending failed meanwhile, and `q` is not ours any more */
@@ -106,8 +107,10 @@ static void complete(struct conn *c, struct request *q, const struct wire_header
     q->heard_at = c->last_heard;
     c->in_flight -= q->settled ? 0 : q->charge;
     credit_grant(c, h->credits);
-    struct compound *orphan = compound_answered(q->compound, &open);
+    struct compound *orphan = compound_answered(q->compound, &open, &wake);
     pthread_mutex_unlock(&c->lock);
+    if (wake)
+        pthread_cond_broadcast(wake);
     conn_close_later(c, open);
     if (orphan)
         compound_orphaned(orphan);

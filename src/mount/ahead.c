@@ -255,8 +255,8 @@ static bool is_stream(struct window *w, uint64_t offset, size_t len)
     return w->streamed >= STREAM_BYTES;
 }
 
-/* With the window's lock. All of what is asked for, or -1: the server has to be asked. */
-static int64_t take(struct window *w, void *buf, size_t len, uint64_t offset)
+/* With the window's lock. All of what is asked for, or false: the server has to be asked. */
+static bool take(struct window *w, size_t len, uint64_t offset, struct bytes *ret)
 {
     uint64_t n = offset / AHEAD_CHUNK, at = offset % AHEAD_CHUNK;
     struct chunk *c = &w->chunks[n % AHEAD_CHUNKS];
@@ -265,32 +265,43 @@ static int64_t take(struct window *w, void *buf, size_t len, uint64_t offset)
            w->generation == generation)
         pthread_cond_wait(&w->fetched, &w->lock);
     if (c->state != FETCHED || c->number != n)
-        return -1;
+        return false;
     if (clock_now() - c->sent >= w->pool->lifetime_ns) {
         empty(c);
-        return -1;
+        return false;
     }
-    if (at + len > (uint64_t)c->len)
-        return -1;
+    char *buf = at + len <= (uint64_t)c->len ? malloc(len) : NULL;
+    if (!buf)
+        return false;
     memcpy(buf, c->data + at, len);
-    return (int64_t)len;
+    *ret = (struct bytes){buf, len, free, buf};
+    return true;
 }
 
-int64_t ahead_read(struct ahead *a, struct handle *handle, void *buf, size_t len, uint64_t offset)
+/* What was read ahead, where it holds all that is asked for. */
+static bool read_window(struct ahead *a, struct handle *handle, size_t len, uint64_t offset,
+                        struct bytes *ret)
 {
     struct window *w = handle->window;
-    int64_t n = -1;
-    if (w && len > 0 && len < LARGE_READ && offset < INT64_MAX - AHEAD_CHUNK * AHEAD_CHUNKS) {
-        pthread_mutex_lock(&w->lock);
-        bool stream = is_stream(w, offset, len);
-        pthread_mutex_unlock(&w->lock);
-        if (stream)
-            fetch_behind(a, handle, offset / AHEAD_CHUNK);
-        pthread_mutex_lock(&w->lock);
-        n = take(w, buf, len, offset);
-        pthread_mutex_unlock(&w->lock);
-    }
-    return n >= 0 ? n : share_read(a->share, handle->file, buf, len, offset, NULL);
+    if (!w || len == 0 || len >= LARGE_READ || offset >= INT64_MAX - AHEAD_CHUNK * AHEAD_CHUNKS)
+        return false;
+    pthread_mutex_lock(&w->lock);
+    bool stream = is_stream(w, offset, len);
+    pthread_mutex_unlock(&w->lock);
+    if (stream)
+        fetch_behind(a, handle, offset / AHEAD_CHUNK);
+    pthread_mutex_lock(&w->lock);
+    bool there = take(w, len, offset, ret);
+    pthread_mutex_unlock(&w->lock);
+    return there;
+}
+
+int ahead_read(struct ahead *a, struct handle *handle, size_t len, uint64_t offset,
+               struct bytes *ret)
+{
+    if (read_window(a, handle, len, offset, ret))
+        return 0;
+    return share_read_bytes(a->share, handle->file, len, offset, ret, NULL);
 }
 
 /* ---- beginning and end ---- */

@@ -54,9 +54,10 @@ void ahead_stop(struct ahead *a);
 /* After the last handle. */
 void ahead_done(struct ahead *a);
 
-/* share_read by this handle, from what was read ahead where there is any. The caller has a
+/* share_read_bytes by this handle, from what was read ahead where there is any. The caller has a
  * reference of it. */
-int64_t ahead_read(struct ahead *a, struct handle *handle, void *buf, size_t len, uint64_t offset);
+int ahead_read(struct ahead *a, struct handle *handle, size_t len, uint64_t offset,
+               struct bytes *ret);
 
 /* The window of a handle: made with it, dropped when the file has changed, freed with it. NULL
  * where there is no memory or nothing is to be read ahead (then reads go without). */

@@ -202,19 +202,17 @@ void op_read(fuse_req_t req, fuse_ino_t ino, size_t size, off_t off, struct fuse
     struct call call;
     handle_ref(&m->handles, handle);
     call_begin(&m->calls, req, &call);
-    char *buf = malloc(size ? size : 1);
-    int64_t n = -ENOMEM;
-    if (buf)
-        n = ahead_read(&m->ahead, handle, buf, size, (uint64_t)off);
+    struct bytes bytes = {0};
+    int rc = ahead_read(&m->ahead, handle, size, (uint64_t)off, &bytes);
     bool there = call_end(&m->calls, &call);
     handle_unref(&m->handles, handle);
-    if (there && n < 0) {
-        reply_error(req, (int)n);
+    if (there && rc < 0) {
+        reply_error(req, rc);
     } else if (there) {
-        nodes_pages_read(&m->nodes, node, (uint64_t)off + (uint64_t)n);
-        fuse_reply_buf(req, buf, (size_t)n);
+        nodes_pages_read(&m->nodes, node, (uint64_t)off + bytes.len);
+        fuse_reply_buf(req, bytes.data, bytes.len);
     }
-    free(buf);
+    bytes_done(&bytes);
     nodes_forget(&m->nodes, ino, 1);
 }
 

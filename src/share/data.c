@@ -80,6 +80,45 @@ int64_t share_read(struct share *s, struct share_file *f, void *buf, size_t len,
     return n;
 }
 
+/* Whether what came with the open is there still. */
+static bool has_first(struct share_file *f)
+{
+    pthread_mutex_lock(&f->lock);
+    bool has = f->first;
+    pthread_mutex_unlock(&f->lock);
+    return has;
+}
+
+static bool read_first_bytes(struct share_file *f, size_t len, uint64_t offset, struct bytes *ret)
+{
+    void *buf = has_first(f) ? malloc(len ? len : 1) : NULL;
+    int64_t n = buf ? read_first(f, buf, len, offset) : -1;
+    if (n < 0)
+        free(buf);
+    else
+        *ret = (struct bytes){buf, (size_t)n, free, buf};
+    return n >= 0;
+}
+
+int share_read_bytes(struct share *s, struct share_file *f, size_t len, uint64_t offset,
+                     struct bytes *ret, struct error *err)
+{
+    if (read_first_bytes(f, len, offset, ret))
+        return 0;
+    struct error e = {0};
+    struct share_file *through;
+    int r;
+    delay_flush(s, f->file); /* its error is the writer's */
+    do {
+        through = opens_io_begin(s, f, SHARE_READ);
+        r = client_read_bytes(through->open, len, offset, ret, &e);
+        opens_io_end(s, through);
+    } while (r < 0 && locked_out(s, through, f, SHARE_READ, &e));
+    if (r < 0 && err)
+        *err = e;
+    return r;
+}
+
 /* With the lock. Of a file that has lost all its names a server leaves out only the one that this
  * open goes by; the other hidden ones are no links to anybody either. */
 static void discount_hidden(struct share *s, const struct share_file *f, struct file_attr *attr)

@@ -17,6 +17,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "base/bytes.h"
 #include "base/error.h"
 #include "base/fileattr.h"
 #include "share/options.h"
@@ -99,6 +100,10 @@ int share_create(struct share *s, struct share_node *dir, const char *name, unsi
                  bool *ret_created, struct error *err);
 int64_t share_read(struct share *s, struct share_file *f, void *buf, size_t len, uint64_t offset,
                    struct error *err);
+/* The same into memory that is given: for what one request can read, uncopied. 0 with *ret, to be
+ * given back by bytes_done before the share is freed. */
+int share_read_bytes(struct share *s, struct share_file *f, size_t len, uint64_t offset,
+                     struct bytes *ret, struct error *err);
 /* The server has it when this returns, unless the open was made with SHARE_DELAY and a WRITE lease
  * promises that nobody else sees the file: then it waits here for up to WriteDelay, or until
  * anything is done that could tell (delay.h). As client_write: `len`, fewer where a later piece

@@ -283,8 +283,8 @@ static uint32_t read_file(struct exchange *x, struct rd msg, struct wr *w)
     if (q.offset >= content.len)
         return (uint32_t)STATUS_END_OF_FILE;
     size_t left = content.len - (size_t)q.offset;
-    struct wire_read_response r = {
-        .data = rd_sub(&content, (size_t)q.offset, q.length < left ? q.length : left)};
+    size_t n = x->count_is_given ? x->count : q.length;
+    struct wire_read_response r = {.data = rd_sub(&content, (size_t)q.offset, n < left ? n : left)};
     wire_read_response_encode(w, &r);
     return STATUS_SUCCESS;
 }

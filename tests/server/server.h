@@ -56,7 +56,8 @@ enum server_action {
     SERVER_BAD_PROTOCOL,   /* the reply's header is not SMB2's */
     SERVER_BAD_MESSAGE_ID, /* the reply's MessageId is `value` too large */
     SERVER_BAD_SIGNATURE,  /* the reply says that it is signed, and is not, or wrongly */
-    SERVER_COUNT,          /* a WRITE says that it took `value` bytes, and takes them */
+    SERVER_COUNT,          /* a WRITE says that it took `value` bytes, and takes them; a READ gives
+                            * as many, whatever was asked for, if the file has them */
     SERVER_BREAK,          /* the script's break number `value` leaves before the reply */
     /* to the whole frame that the reply travels in */
     SERVER_HANG_UP,    /* the connection ends after `value` bytes of it */

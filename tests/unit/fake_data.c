@@ -74,6 +74,16 @@ int64_t share_read(struct share *s, struct share_file *f, void *buf, size_t len,
     return (int64_t)n;
 }
 
+int share_read_bytes(struct share *s, struct share_file *f, size_t len, uint64_t offset,
+                     struct bytes *ret, struct error *err)
+{
+    void *buf = malloc(len ? len : 1);
+    if (!buf)
+        return -ENOMEM;
+    *ret = (struct bytes){buf, (size_t)share_read(s, f, buf, len, offset, err), free, buf};
+    return 0;
+}
+
 int64_t share_write(struct share *s, struct share_file *f, const void *buf, size_t len,
                     uint64_t offset, struct error *err)
 {
