@@ -349,6 +349,11 @@ int auth_step(struct auth *a, struct rd token, struct rd *ret_token, struct erro
 
     if (auth_is_anonymous(a->source))
         return step_anonymous(a, token, ret_token, err);
+    /* MIT's SPNEGO does not survive that */
+    if (a->context != GSS_C_NO_CONTEXT && token.len == 0)
+        return error_set(err, -EACCES, 0, "the server sent an empty logon token");
+    if (auth_check_challenge(token) < 0)
+        return error_set(err, -EACCES, 0, "the server sent a malformed NTLM challenge");
     gss_release_buffer(&ignored, &a->token);
     OM_uint32 major = gss_init_sec_context(
         &minor, a->cred, &a->context, a->server, &spnego, GSS_C_MUTUAL_FLAG | GSS_C_INTEG_FLAG, 0,

@@ -37,6 +37,8 @@ struct auth *auth_free(struct auth *a);
 /* Takes the server's last token (empty at first) and gives our next one, good until the next call;
  * it is empty where nothing is left to say. */
 int auth_step(struct auth *a, struct rd token, struct rd *ret_token, struct error *err);
+/* -EBADMSG for a token with an NTLM challenge that gss-ntlmssp must not see: challenge.c. */
+int auth_check_challenge(struct rd token);
 /* Whether both sides are satisfied: the server has proved that it knows the key too. Never for an
  * anonymous logon, in which nobody has any. */
 bool auth_complete(const struct auth *a);

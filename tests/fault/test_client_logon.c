@@ -15,6 +15,8 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "client/auth.h"
+
 static struct server_script logon_script(uint16_t dialect, enum server_signing signing)
 {
     struct server_script script = plain_script();
@@ -158,6 +160,42 @@ static void test_an_alteration_by_the_server_is_signed_with_the_rest(void **stat
     stop(&b);
 }
 
+static void test_a_challenge_without_a_name_is_refused(void **state)
+{
+    static const uint8_t good[] = {'x', 'N', 'T', 'L', 'M', 'S', 'S', 'P', 0, 2, 0, 0,   0, 2,
+                                   0,   2,   0,   24,  0,   0,   0,   5,   0, 1, 0, 'A', 0};
+    uint8_t token[sizeof(good)];
+    memcpy(token, good, sizeof(good));
+    assert_int_equal(auth_check_challenge(rd_init(token, sizeof(token))), 0);
+    for (size_t len = 0; len < sizeof(token); len++) /* cut short: no challenge yet, or a bad one */
+        assert_int_equal(auth_check_challenge(rd_init(token, len)), len < 13 ? 0 : -EBADMSG);
+    token[13] = 0; /* no name, although a flag announces it */
+    assert_int_equal(auth_check_challenge(rd_init(token, sizeof(token))), -EBADMSG);
+    token[23] = 0; /* nor a flag */
+    assert_int_equal(auth_check_challenge(rd_init(token, sizeof(token))), 0);
+    token[13] = 4; /* behind the end */
+    assert_int_equal(auth_check_challenge(rd_init(token, sizeof(token))), -EBADMSG);
+}
+
+static void test_an_empty_logon_token_is_refused(void **state)
+{
+    static const struct server_alteration no_token = {
+        .offset = 70, .width = 2, .how = SERVER_SET, .value = 0};
+    static const struct server_rule rule = {SMB2_SESSION_SETUP, 1, SERVER_ANYWHERE, SERVER_ALTER,
+                                            0};
+    struct server_script script = logon_script(SMB2_DIALECT_311, SERVER_SIGN_CMAC);
+    script.rules = &rule;
+    script.rule_count = 1;
+    script.alterations = &no_token;
+    script.alteration_count = 1;
+    struct server *s = server_new(&script);
+    struct client *c = NULL;
+    struct error err = {0};
+    assert_int_equal(log_on(s, SERVER_PASSWORD, &c, &err), -EACCES);
+    assert_non_null(strstr(err.text, "an empty logon token"));
+    server_free(s);
+}
+
 /* ---- Kerberos that nobody asked for ---- */
 
 static int kdc[2]; /* by UDP and TCP */
@@ -205,6 +243,8 @@ int main(void)
         cmocka_unit_test(test_a_reply_that_is_changed_on_the_way_ends_the_session),
         cmocka_unit_test(test_an_agreement_that_is_changed_on_the_way_is_found_at_the_logon),
         cmocka_unit_test(test_an_alteration_by_the_server_is_signed_with_the_rest),
+        cmocka_unit_test(test_a_challenge_without_a_name_is_refused),
+        cmocka_unit_test(test_an_empty_logon_token_is_refused),
         cmocka_unit_test(test_a_password_is_shown_to_no_kdc),
     };
     return cmocka_run_group_tests(tests, bed_set_up, bed_tear_down);

@@ -126,6 +126,7 @@ static struct outcome judge(struct exchange *x, bool behind)
     unsigned all = ++s->counts[SMB2_COMMANDS];
     unsigned nth = command < SMB2_COMMANDS ? ++s->counts[command] : 0;
     pthread_mutex_unlock(&s->lock);
+    x->nth = nth;
 
     for (size_t i = 0; i < x->script.rule_count; i++) {
         const struct server_rule *rule = &x->script.rules[i];
@@ -502,6 +503,24 @@ static bool begin_watch(struct exchange *x, struct rd msg, const struct outcome 
     return true;
 }
 
+/* Keeps what was answered for those who want to look at it. */
+static void remember(const struct exchange *x, size_t at)
+{
+    struct server *s = x->s;
+    const struct wr *w = &s->out.w;
+    pthread_mutex_lock(&s->lock);
+    if (s->reply_count < SERVER_REPLIES && wr_ok(w)) {
+        struct server_reply *r = &s->replies[s->reply_count++];
+        *r = (struct server_reply){.command = x->request->command,
+                                   .nth = x->nth,
+                                   .status = x->reply.status,
+                                   .len = w->pos - at,
+                                   .behind = at > WIRE_FRAME_HEADER};
+        memcpy(r->head, w->buf + at, r->len < sizeof(r->head) ? r->len : sizeof(r->head));
+    }
+    pthread_mutex_unlock(&s->lock);
+}
+
 /* What is to happen to the frame with this reply, which begins at `at`. */
 static void bend(struct exchange *x, const struct outcome *o, size_t at)
 {
@@ -568,6 +587,7 @@ static bool execute(struct exchange *x, struct rd msg, const struct outcome *o)
     }
     reply(x, msg, o, o->fail ? o->fail : refuse(x, msg));
     size_t at = out->elements[out->element_count - 1];
+    remember(x, at);
     if (x->request->command == SMB2_CREATE)
         x->failed = x->reply.status;
     if (o->lost)

@@ -23,6 +23,7 @@ enum {
     SERVER_ACKS = 256,
     SERVER_WATCHES = 16,
     SERVER_NOTES = 16,
+    SERVER_REPLIES = 256, /* that are remembered */
     SERVER_ELEMENTS = 32, /* of one frame that are known apart */
     SERVER_ALTERED = 16,  /* alterations of one frame */
     SERVER_HELD = 64,     /* frames that are put by */
@@ -139,6 +140,8 @@ struct server {
     unsigned open_count;                    /* protected by lock */
     uint64_t sent;                          /* protected by lock; bytes since server_play */
     struct server_code codes[SERVER_CODES]; /* protected by lock; IOCTLs since server_play */
+    struct server_reply *replies;           /* protected by lock; SERVER_REPLIES of them */
+    unsigned reply_count;                   /* protected by lock */
     bool stop, disconnect;                  /* protected by lock */
 
     pthread_cond_t done; /* an order is */
@@ -191,6 +194,7 @@ struct exchange {
     struct server_conn *c;
     struct server_script script;
     bool compound;
+    unsigned nth;                /* of its command since server_play */
     struct wire_file_id file_id; /* of the element before, for related ones */
     uint32_t failed; /* status of a CREATE that failed, for the related ones behind it */
     const struct wire_header *request;

@@ -172,6 +172,7 @@ static struct server *release(struct server *s)
     pthread_mutex_destroy(&s->lock);
     free(s->out.w.buf);
     free(s->scratch);
+    free(s->replies);
     free(s->opens);
     free(s);
     return NULL;
@@ -193,8 +194,9 @@ struct server *server_new(const struct server_script *script)
     s->wake = eventfd(0, EFD_CLOEXEC);
     s->listener = listen_somewhere(&s->port);
     s->scratch = malloc(SERVER_TRANSACT_MAX);
+    s->replies = malloc(SERVER_REPLIES * sizeof(*s->replies));
     s->out.w.buf = malloc(SERVER_OUT_MAX);
-    if (s->wake < 0 || s->listener < 0 || !s->scratch || !s->out.w.buf)
+    if (s->wake < 0 || s->listener < 0 || !s->scratch || !s->replies || !s->out.w.buf)
         return release(s);
     server_out_reset(&s->out);
     errno = pthread_create(&s->thread, NULL, serve, s);
@@ -236,6 +238,7 @@ void server_play(struct server *s, const struct server_script *script)
     memset(s->codes, 0, sizeof(s->codes));
     s->frames = 0;
     s->sent = 0;
+    s->reply_count = 0;
     s->ack_count = 0;
     pthread_mutex_unlock(&s->lock);
 }
@@ -256,6 +259,16 @@ unsigned server_count(struct server *s, int command)
 unsigned server_frames(struct server *s)
 {
     return read_count(s, &s->frames);
+}
+
+bool server_reply(struct server *s, unsigned n, struct server_reply *ret)
+{
+    pthread_mutex_lock(&s->lock);
+    bool is_there = n < s->reply_count;
+    if (is_there)
+        *ret = s->replies[n];
+    pthread_mutex_unlock(&s->lock);
+    return is_there;
 }
 
 unsigned server_opens(struct server *s)

@@ -199,6 +199,17 @@ void server_disconnect(struct server *s);
 unsigned server_count(struct server *s, int command);
 /* Frames received since server_play. */
 unsigned server_frames(struct server *s);
+/* The n-th reply since server_play, from 0, as it was before anybody altered it; interim ones and
+ * what is sent unasked are not counted. False: there were not so many, or more than are kept. */
+struct server_reply {
+    uint16_t command;
+    unsigned nth; /* of its command, from 1, as in a rule */
+    uint32_t status;
+    size_t len;         /* bytes, header and body */
+    bool behind;        /* not the first in its frame */
+    uint8_t head[1024]; /* its first bytes, but for NextCommand and the signature */
+};
+bool server_reply(struct server *s, unsigned n, struct server_reply *ret);
 /* Handles that are open now. */
 unsigned server_opens(struct server *s);
 
