@@ -14,7 +14,7 @@
 /* ---- rules ---- */
 
 struct outcome {
-    bool silent, lost, interim, pending, own_frame, granted, joins;
+    bool silent, lost, interim, pending, own_frame, granted, joins, plain;
     bool bad_protocol, bad_signature;
     uint32_t fail; /* 0: not */
     uint16_t grant;
@@ -77,6 +77,9 @@ static void apply(const struct server_script *script, const struct server_rule *
         break;
     case SERVER_JOIN:
         o->joins = true;
+        break;
+    case SERVER_PLAIN:
+        o->plain = true;
         break;
     case SERVER_GRANT:
         o->granted = true;
@@ -147,11 +150,15 @@ static struct outcome judge(struct exchange *x, bool behind)
 
 /* ---- handlers: the body of a reply behind the header's room; the status ---- */
 
+enum { SHARE_FLAG_ENCRYPT_DATA = 0x8000 };
+
 static uint32_t tree_connect(struct exchange *x, struct rd msg, struct wr *w)
 {
     struct wire_tree_connect_request q;
     struct wire_tree_connect_response r = {
-        .share_type = SMB2_SHARE_TYPE_DISK, .maximal_access = 0x001f01ff, /* everything */
+        .share_type = SMB2_SHARE_TYPE_DISK,
+        .share_flags = x->script.share_encrypts ? SHARE_FLAG_ENCRYPT_DATA : 0,
+        .maximal_access = 0x001f01ff, /* everything */
     };
     if (wire_tree_connect_request_decode(msg, &q) < 0)
         return REFUSED;
@@ -393,7 +400,7 @@ enum { HEADER_NEXT = 20 }; /* where NextCommand stands (2.2.1) */
 static uint32_t refuse(const struct exchange *x, struct rd msg)
 {
     const struct wire_header *h = x->request;
-    if (!server_logon_trusts(&x->c->logon, h, msg))
+    if (!server_logon_trusts(&x->c->logon, h, msg) || server_seal_demands(x))
         return (uint32_t)STATUS_ACCESS_DENIED;
     bool related = h->flags & SMB2_FLAGS_RELATED_OPERATIONS;
     if (h->command >= SMB2_COMMANDS ||
@@ -470,6 +477,7 @@ static bool interim(struct exchange *x)
     static const struct outcome plain = {0};
     reply(x, (struct rd){0}, &plain, STATUS_PENDING);
     x->reply.credits = 0;
+    x->s->out.plain = x->script.plain_asides;
     return server_flush(x->s, x->c);
 }
 
@@ -543,6 +551,7 @@ static void bend(struct exchange *x, const struct outcome *o, size_t at)
         out->behind = o->behind;
     out->repeats += o->repeats;
     out->joins = out->joins || o->joins;
+    out->plain = out->plain || o->plain;
     for (unsigned i = 0; i < o->altered_count && out->altered_count < SERVER_ALTERED; i++) {
         out->altered[out->altered_count].at = at;
         out->altered[out->altered_count++].what = o->altered[i];
@@ -632,6 +641,8 @@ bool server_answer(struct server *s, struct server_conn *c, struct rd frame)
     struct exchange x = {.s = s, .c = c, .script = script_now(s), .request = &h};
     struct rd msg;
     int r;
+    if (!server_unseal(c, &frame))
+        return false;
     for (bool behind = false; (r = wire_frame_next(&frame, &h, &msg)) == 1; behind = true) {
         x.compound = behind || h.next;
         if (!answer_element(&x, msg, behind))

@@ -136,7 +136,8 @@ uint32_t server_control(struct exchange *x, struct rd msg, struct wr *w)
     uint32_t status = STATUS_SUCCESS;
     if (wire_ioctl_request_decode(msg, &q) < 0)
         return REFUSED;
-    if (!server_open_of(x, q.file_id))
+    bool of_none = q.code == FSCTL_VALIDATE_NEGOTIATE_INFO;
+    if (!of_none && !server_open_of(x, q.file_id))
         return (uint32_t)STATUS_FILE_CLOSED;
 
     struct wire_ioctl_response r = {.code = q.code, .file_id = q.file_id};
@@ -144,6 +145,8 @@ uint32_t server_control(struct exchange *x, struct rd msg, struct wr *w)
     if (a) {
         status = a->status;
         r.output = a->output;
+    } else if (q.code == FSCTL_VALIDATE_NEGOTIATE_INFO) {
+        wire_validate_response_encode(&own, &x->c->logon.chosen);
     } else if (q.code == FSCTL_SRV_REQUEST_RESUME_KEY) {
         wire_copy_key_encode(&own, &(struct wire_copy_key){"a key of 24 bytes."});
     } else if (q.code == FSCTL_SRV_COPYCHUNK) {

@@ -11,6 +11,7 @@
 
 #include "secure/secure.h"
 #include "server.h"
+#include "wire/validate.h"
 
 enum {
     SERVER_CONNECTIONS = 16,
@@ -38,9 +39,15 @@ struct server_logon {
     gss_buffer_desc token;         /* our next one */
     uint8_t key[64];               /* the session key */
     size_t key_len;
-    struct secure_signer *signer; /* NULL: nobody has logged on, or a guest */
-    bool must_sign;               /* requests that are not signed are refused */
-    bool over;                    /* LOGOFF is being answered */
+    struct secure_signer *signer;          /* NULL: nobody has logged on, or a guest */
+    bool must_sign;                        /* requests that are not signed are refused */
+    uint16_t cipher;                       /* that was told; 0: none */
+    struct secure_sealer *opener, *sealer; /* of requests, of replies; NULL: no keys */
+    uint64_t nonce;                        /* the last one */
+    bool request_sealed;                   /* the one that is being answered */
+    bool seals;                            /* what is sent */
+    struct wire_validate_response chosen;  /* what NEGOTIATE was answered */
+    bool over;                             /* LOGOFF is being answered */
 };
 
 struct server_conn {
@@ -84,6 +91,7 @@ struct server_out {
     unsigned behind;      /* it waits until so many others have left; 0: not */
     unsigned late_ms;     /* it waits so long, and nobody with it; 0: not */
     bool joins;           /* it leaves together with the next ones */
+    bool plain;           /* it is not sealed */
 };
 
 /* A frame that is put by. */
@@ -235,6 +243,20 @@ void server_logon_sign(const struct server_logon *l, const struct wire_header *h
                        size_t len);
 /* False: a signature is missing or wrong. */
 bool server_logon_trusts(const struct server_logon *l, const struct wire_header *h, struct rd msg);
+
+/* ---- seal.c ---- */
+
+/* Puts the script's cipher into the answer. */
+void server_seal_choose(const struct exchange *x, const struct wire_negotiate_request *q,
+                        struct wire_negotiate_response *r);
+/* The session key is known. False: no keys could be made. */
+bool server_seal_keys(struct server_logon *l);
+/* Decrypts a frame that came encrypted, in place. False: it is not one of this session: hang up. */
+bool server_unseal(struct server_conn *c, struct rd *frame);
+/* Whether the request should have been encrypted, and was not (3.3.5.2.9, 3.3.5.2.11). */
+bool server_seal_demands(const struct exchange *x);
+/* Encrypts the frame, where it is to be. */
+void server_seal(struct server_conn *c, struct server_out *out);
 
 /* ---- lease.c ---- */
 

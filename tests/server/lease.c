@@ -83,6 +83,14 @@ static struct server_conn *addressee(struct server *s, const struct server_break
     return NULL;
 }
 
+static bool plain_asides(struct server *s)
+{
+    pthread_mutex_lock(&s->lock);
+    bool plain = s->script.plain_asides;
+    pthread_mutex_unlock(&s->lock);
+    return plain;
+}
+
 bool server_break_now(struct server *s, const struct server_break *b)
 {
     static const struct wire_header unasked = {
@@ -100,6 +108,7 @@ bool server_break_now(struct server *s, const struct server_break *b)
     bool sent = c != NULL;
     for (unsigned i = 0; sent && i < (b->times ? b->times : 1); i++) {
         server_out_begin(&s->out);
+        s->out.plain = plain_asides(s);
         wire_header_encode(&s->out.w, &unasked);
         wire_lease_break_encode(&s->out.w, &notice);
         sent = server_flush(s, c);

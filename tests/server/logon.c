@@ -49,6 +49,8 @@ void server_logon_done(struct server_logon *l)
     if (l->context != GSS_C_NO_CONTEXT)
         gss_delete_sec_context(&minor, &l->context, GSS_C_NO_BUFFER);
     secure_signer_free(l->signer);
+    secure_sealer_free(l->opener);
+    secure_sealer_free(l->sealer);
     *l = (struct server_logon){0};
 }
 
@@ -104,6 +106,10 @@ uint32_t server_negotiate(struct exchange *x, struct rd msg, struct wr *w)
 
     l->dialect = r.dialect;
     l->algorithm = choose_signing(x, &q, &r);
+    server_seal_choose(x, &q, &r);
+    l->chosen = (struct wire_validate_response){
+        .capabilities = r.capabilities, .security_mode = r.security_mode, .dialect = r.dialect};
+    memcpy(l->chosen.guid, r.server_guid, sizeof(l->chosen.guid));
     if (r.dialect == SMB2_DIALECT_311) {
         r.contexts.preauth_count = 1;
         r.contexts.preauth[0] = SMB2_PREAUTH_SHA512;
@@ -130,7 +136,7 @@ static bool take_keys(struct server_logon *l)
     gss_release_buffer_set(&ignored, &set);
     return l->key_len >= SECURE_KEY_SIZE &&
            secure_signing_key(l->dialect, l->key, &l->preauth, key) == 0 &&
-           secure_signer_new(l->algorithm, key, &l->signer) == 0;
+           secure_signer_new(l->algorithm, key, &l->signer) == 0 && server_seal_keys(l);
 }
 
 /* One leg: the token that goes back is l->token. */
@@ -180,6 +186,8 @@ uint32_t server_session_setup(struct exchange *x, struct rd msg, struct wr *w)
         status = log_on(x, msg, q.token);
     else
         r.session_flags = SMB2_SESSION_FLAG_IS_GUEST;
+    if (l->signer && x->script.encrypts)
+        r.session_flags |= SMB2_SESSION_FLAG_ENCRYPT_DATA;
     l->must_sign =
         l->signer && (x->script.must_sign || (q.security_mode & SMB2_NEGOTIATE_SIGNING_REQUIRED));
     r.token = rd_init(l->token.value, l->token.length);
@@ -226,7 +234,8 @@ void server_logon_sign(const struct server_logon *l, const struct wire_header *h
 
 bool server_logon_trusts(const struct server_logon *l, const struct wire_header *h, struct rd msg)
 {
-    if (!l->signer || h->command == SMB2_NEGOTIATE || h->command == SMB2_SESSION_SETUP)
+    if (!l->signer || l->request_sealed || h->command == SMB2_NEGOTIATE ||
+        h->command == SMB2_SESSION_SETUP)
         return true;
     if (h->flags & SMB2_FLAGS_SIGNED)
         return secure_verify(l->signer, msg.base, msg.len) == 0;

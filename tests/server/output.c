@@ -3,9 +3,9 @@
  *
  * A frame stands in s->out with its elements and with what the script wants done to it. It goes
  * through here in an order that matters: alterations that the server itself makes come before its
- * signature, which is right for them; then come the hash and the signature; then what somebody on
- * the way does, behind the signature's back. The signature covers what the client will take for the
- * message: up to where NextCommand leads, also where that was altered.
+ * signature, which is right for them; then come the hash, the signature and the encryption; then
+ * what somebody on the way does, behind their back. The signature covers what the client will take
+ * for the message: up to where NextCommand leads, also where that was altered.
  *
  * The bytes that result are sent whole, in pieces with pauses, together with the next ones, more
  * than once, or are put by: until so many other frames have left, or for so long. Every byte that
@@ -187,6 +187,7 @@ static size_t finish(struct server_out *out, struct server_conn *c)
         server_logon_hash(&c->logon, &headers[i], out->w.buf + at, len);
         server_logon_sign(&c->logon, &headers[i], out->w.buf + at, len);
     }
+    server_seal(c, out);
     alter(out, true);
     if (c->logon.over)
         server_logon_done(&c->logon);

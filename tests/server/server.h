@@ -68,12 +68,14 @@ enum server_action {
     SERVER_REPEAT,     /* it is sent `value` times more */
     SERVER_PIECES,     /* it is sent in pieces: SERVER_PIECES_OF(bytes, microseconds of pause) */
     SERVER_JOIN,       /* it leaves in one segment with the next one that is due */
+    SERVER_PLAIN,      /* it is not encrypted, although the request was */
 };
 
 #define SERVER_PIECES_OF(bytes, pause_us) ((uint64_t)(pause_us) << 32 | (uint32_t)(bytes))
 
 /* One field of a reply, or the end of its frame, is not what it should be. Made by the server, the
- * alteration is signed with the rest; on the way it is what a signature is there to find. */
+ * alteration is signed or encrypted with the rest; on the way it is what a signature is there to
+ * find. Of an encrypted frame the bytes count on the way from its transform header. */
 enum server_how {
     SERVER_SET,
     SERVER_ADD,
@@ -169,6 +171,11 @@ struct server_script {
     bool logon;     /* SERVER_USER alone, who signs; else everybody is a guest */
     bool must_sign; /* with logon: all that is not signed is refused */
     enum server_signing signing;
+    uint16_t cipher;       /* of 3.1.1, with logon: told whether it was offered or not; 0: none. 3.0
+                              has its own, with SMB2_GLOBAL_CAP_ENCRYPTION */
+    bool encrypts;         /* the session insists on encryption, */
+    bool share_encrypts;   /* or the share does */
+    bool plain_asides;     /* breaks and interim responses are never encrypted */
     uint32_t capabilities; /* SMB2_GLOBAL_CAP_... besides LARGE_MTU */
     struct server_lease lease;
     const struct server_break *breaks;

@@ -197,6 +197,37 @@ static void messages_of_every_size_come_back(void **state)
     free(frame);
 }
 
+/* Wherever it is cut, and by whichever way the ciphers take their input. */
+static void a_message_in_two_places_is_sealed_as_one(void **state)
+{
+    static const size_t cuts[] = {1, 15, 16, 64, 999, 1000};
+    enum { SIZE = 1000 };
+    uint8_t message[SIZE], before[SIZE], key[32] = {7};
+    uint8_t whole[SECURE_TRANSFORM_SIZE + SIZE], parts[SECURE_TRANSFORM_SIZE + SIZE];
+    for (size_t i = 0; i < SIZE; i++)
+        before[i] = message[i] = (uint8_t)(i * 11);
+    for (enum secure_cipher c = SECURE_AES128_CCM; c <= SECURE_AES256_GCM; c++) {
+        struct secure_sealer *s = sealer(c, key);
+        for (size_t i = 0; i < sizeof(cuts) / sizeof(cuts[0]); i++) {
+            size_t cut = cuts[i];
+            memset(whole, 3, SECURE_TRANSFORM_SIZE);
+            memset(parts, 3, SECURE_TRANSFORM_SIZE);
+            memcpy(whole + SECURE_TRANSFORM_SIZE, message, SIZE);
+            assert_int_equal(secure_seal(s, whole, sizeof(whole)), 0);
+            assert_int_equal(secure_seal_parts(s, parts, message, cut, message + cut, SIZE - cut),
+                             0);
+            assert_memory_equal(parts, whole, sizeof(whole));
+            assert_memory_equal(message, before, SIZE);
+            /* and it opens where it lies */
+            assert_int_equal(secure_unseal(s, parts, sizeof(parts), parts + SECURE_TRANSFORM_SIZE),
+                             0);
+            assert_memory_equal(parts + SECURE_TRANSFORM_SIZE, message, SIZE);
+        }
+        assert_int_equal(secure_seal_parts(s, parts, message, 0, message, 1), -EBADMSG);
+        secure_sealer_free(s);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -209,6 +240,7 @@ int main(void)
         cmocka_unit_test(a_frame_cut_anywhere_does_not_open),
         cmocka_unit_test(the_other_directions_key_does_not_open),
         cmocka_unit_test(messages_of_every_size_come_back),
+        cmocka_unit_test(a_message_in_two_places_is_sealed_as_one),
     };
     return cmocka_run_group_tests_name("seal", tests, NULL, NULL);
 }
