@@ -245,8 +245,11 @@ static int take_response(struct client *c, const struct client_options *options,
                             "%.200s speaks none of the SMB dialects offered "
                             "(see vers=, Smb2DialectMin, Smb2DialectMax)",
                             c->host);
-    if (!status_is(status, STATUS_SUCCESS))
-        return error_status(err, status, "cannot agree on a dialect with %.200s", c->host);
+    if (!status_is(status, STATUS_SUCCESS)) {
+        bool chosen = asked->contexts.signing_count < CLIENT_SIGNERS;
+        return error_status(err, status, "cannot agree on a dialect with %.200s%s", c->host,
+                            chosen ? " (it may have none of what SigningAlgorithms allows)" : "");
+    }
     if (wire_negotiate_response_decode(m->request[0].message, &response) < 0)
         return refuse(c, err, "its answer to NEGOTIATE is malformed");
     int r = check_response(c, asked, &response, err);

@@ -1,19 +1,40 @@
 #!/usr/bin/env python3
-"""Every signing algorithm of SMB 3.1.1 with a server that has no other: data goes through a mount both ways."""
+"""Every signing algorithm of SMB 3.1.1, with a server that has no other and with a client that allows no other: data goes
+through a mount both ways; and the line where they have none in common."""
 import os
 
-from bed import Samba, equal, finish, mounted, stats
+from bed import Samba, check, equal, finish, mounted, stats, tool
 
-for server, name in (("AES-128-GMAC", "AES-GMAC"), ("AES-128-CMAC", "AES-CMAC"), ("HMAC-SHA256", "HMAC-SHA256")):
+ALGORITHMS = (("AES-128-GMAC", "AES-GMAC", "AES_GMAC"), ("AES-128-CMAC", "AES-CMAC", "AES_CMAC"),
+              ("HMAC-SHA256", "HMAC-SHA256", "HMAC_SHA256"))
+
+
+def signs(samba, name, *options):
+    with mounted(samba, "sign", *options) as place:
+        equal(f"{name} is agreed on", stats(place)["connection"]["signing"], name)
+        data = os.urandom((3 << 20) + 17)
+        with open(os.path.join(place, "file"), "wb") as f:
+            f.write(data)
+        equal("3 MiB that were written are on the server", open(os.path.join(samba.share, "file"), "rb").read() == data, True)
+        with open(os.path.join(samba.share, "other"), "wb") as f:
+            f.write(data[::-1])
+        equal("3 MiB that are read are the server's", open(os.path.join(place, "other"), "rb").read() == data[::-1], True)
+
+
+with Samba("signing=mandatory") as samba:
+    samba.start()
+    for _, name, setting in ALGORITHMS:
+        signs(samba, name, f"SigningAlgorithms={setting}")
+for server, name, _ in ALGORITHMS:
     with Samba("signing=mandatory", f"server smb3 signing algorithms={server}") as samba:
         samba.start()
-        with mounted(samba, "sign") as place:
-            equal(f"{name} is agreed on", stats(place)["connection"]["signing"], name)
-            data = os.urandom((3 << 20) + 17)
-            with open(os.path.join(place, "file"), "wb") as f:
-                f.write(data)
-            equal("3 MiB that were written are on the server", open(os.path.join(samba.share, "file"), "rb").read() == data, True)
-            with open(os.path.join(samba.share, "other"), "wb") as f:
-                f.write(data[::-1])
-            equal("3 MiB that are read are the server's", open(os.path.join(place, "other"), "rb").read() == data[::-1], True)
+        signs(samba, name)
+        other = "HMAC_SHA256" if server != "HMAC-SHA256" else "AES_GMAC"
+        run = tool("ls", samba, options=("sign", f"SigningAlgorithms={other}"))
+        check(f"none in common with {name}: a line says which setting decides", run.returncode == 1 and run.stderr.count("\n") == 1
+              and "SigningAlgorithms" in run.stderr and "127.0.0.1" in run.stderr, run.stderr)
+with Samba("signing=mandatory") as samba:
+    samba.start()
+    run = tool("ls", samba, options=("vers=3.0", "SigningAlgorithms=AES_GMAC"))
+    check("an older dialect's only algorithm is not allowed", "SigningAlgorithms" in run.stderr and "AES-CMAC" in run.stderr, run.stderr)
 finish()

@@ -34,7 +34,14 @@ CONNECTIONS = {  # name: options of the mount, keys of smbd.sh, what the mount s
     "3.0": (("vers=3.0",), (), {"dialect": "3.0"}),
     "3.1.1": (("vers=3.1.1",), (), {"dialect": "3.1.1"}),
     "krb5": (("sec=krb5", "ip=127.0.0.1"), (), {"logon": "Kerberos"}),
+    "sealed": (("seal",), (), {"encryption": "AES-128-GCM", "signing": "none"}),
+    "sealed-3.0": (("seal", "vers=3.0"), (), {"encryption": "AES-128-CCM", "dialect": "3.0"}),
+    "sealed-share": ((), ("share:server smb encrypt=required",), {"encryption": "AES-128-GCM"}),
 }
+for cipher in ("AES-128-GCM", "AES-128-CCM", "AES-256-GCM", "AES-256-CCM"):
+    CONNECTIONS[cipher] = (("seal", "EncryptionCiphers=" + cipher.replace("-", "_")), (), {"encryption": cipher})
+for signer in ("AES-GMAC", "AES-CMAC", "HMAC-SHA256"):
+    CONNECTIONS[signer] = (("sign", "SigningAlgorithms=" + signer.replace("-", "_")), (), {"signing": signer})
 # one mode for all, in which a file keeps its w bits; and symbolic links, which this server does not keep as such
 OPTIONS = ("file_mode=0755", "dir_mode=0755", "mfsymlinks")
 
