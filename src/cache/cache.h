@@ -60,6 +60,8 @@ bool cache_file_size(const struct cache_file *f, uint64_t *ret);
 /* The attributes that were last heard of, believed or not; NULL where none were. Good until the
  * next call. */
 const struct file_attr *cache_file_heard(const struct cache_file *f);
+/* When these were asked for, 0: never. */
+uint64_t cache_file_heard_at(const struct cache_file *f);
 /* Can these attributes, just told by the server, be of this very file? Not where both have an id
  * and the ids differ, nor where one is a directory and the other is not. */
 bool cache_file_same(const struct cache_file *f, const struct file_attr *attr);
@@ -215,6 +217,10 @@ bool cache_name_failed(struct cache *c, struct cache_file *f, enum observe_miss 
  * closes. `ticket` is that of the request which was granted it. Noted anew, it goes on. False: not
  * counted, since it was taken back (cache_broken) after that ticket. */
 bool cache_promised(struct cache *c, struct cache_file *f, struct cache_ticket ticket);
+/* What was told of the file's attributes after `since` is no younger than that: it has been open
+ * since, and there are servers (Samba) that tell the times which an open file had when it was first
+ * opened. True: something believed is older now. Not for directories. */
+bool cache_told_as_of(struct cache *c, struct cache_file *f, uint64_t since);
 /* It ended, and nothing had changed by then (our own close): beliefs fall back to what is left of
  * their lifetimes. */
 void cache_unpromised(struct cache *c, struct cache_file *f);

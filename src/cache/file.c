@@ -485,6 +485,11 @@ const struct file_attr *cache_file_heard(const struct cache_file *f)
     return f->heard ? &f->attr : NULL;
 }
 
+uint64_t cache_file_heard_at(const struct cache_file *f)
+{
+    return f->heard ? f->info.sent : 0;
+}
+
 void cache_sizes(const struct cache *c, struct cache_sizes *ret)
 {
     *ret = (struct cache_sizes){.bytes = c->bytes, .files = c->file_count};

@@ -213,6 +213,15 @@ bool cache_promised(struct cache *c, struct cache_file *f, struct cache_ticket t
     return true;
 }
 
+bool cache_told_as_of(struct cache *c, struct cache_file *f, uint64_t since)
+{
+    (void)c;
+    if (f->is_dir || !f->heard || f->info.sent <= since)
+        return false;
+    f->info.sent = since;
+    return f->believed;
+}
+
 void cache_unpromised(struct cache *c, struct cache_file *f)
 {
     (void)c;

@@ -174,12 +174,14 @@ static int take_open(struct share *s, struct share_file *f, struct cache_file *n
 /* ---- by node ---- */
 
 /* What a kept handle is of is not written beside it, nor is one kept that was open beside a writer
- * (opens_sweep): Samba holds on to the times of before for as long as anything is open. With the
- * lock, not while that is closed. */
+ * (opens_sweep): Samba holds on to the times of before for as long as anything is open. One that
+ * did not serve the open would have it told old times. With the lock, not while that is closed. */
 static void make_way(struct share *s, struct cache_file *file, unsigned how)
 {
     if (how & SHARE_WRITE)
         promise_give_up(s, file, false);
+    else
+        promise_let_tell(s, file);
 }
 
 /* By a handle that is kept, for as long as what it would tell is believed: no request. With the

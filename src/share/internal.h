@@ -28,6 +28,7 @@ enum promise_reason {
     PROMISE_CHANGE, /* it stood against an own change */
     PROMISE_BROKEN, /* the server took HANDLE, or the session was lost */
     PROMISE_NEWER,  /* the file was opened anew */
+    PROMISE_TIMES,  /* the server may tell old times of it for as long as it is open */
     PROMISE_REASONS,
 };
 
@@ -44,6 +45,7 @@ struct promises {
     pthread_cond_t wake; /* the keeper: there is something to do */
     pthread_t keeper;    /* constant while started */
     bool started, stop, lost;
+    uint64_t keeper_sleeps_until;
     uint64_t asked, granted, broken, acknowledged, reopened, given_up[PROMISE_REASONS];
 };
 

@@ -4,7 +4,7 @@
  * before the acknowledgement; closes what was dormant for too long, and everything once the session
  * is lost; frees promises that are idle and too many.
  *
- * It sleeps until it is woken, or the oldest dormant handle is old enough.
+ * It sleeps until it is woken, or the next dormant handle is old enough.
  */
 #include "share/kept.h"
 
@@ -48,41 +48,39 @@ static void do_job(struct share *s, struct promise *p)
     kept_let_go(s, p);
 }
 
-static uint64_t oldest_until(struct share *s)
-{
-    const struct promise *p = kept_oldest(s);
-    return p ? p->dormant_since + s->options.settings.dormant_directory_timeout * NS_PER_SEC
-             : CLOCK_NEVER;
-}
-
 static void sleep_until(struct share *s, uint64_t until)
 {
     struct timespec at = {.tv_sec = (time_t)(until / NS_PER_SEC),
                           .tv_nsec = (long)(until % NS_PER_SEC)};
+    s->promises.keeper_sleeps_until = until;
     if (until == CLOCK_NEVER)
         pthread_cond_wait(&s->promises.wake, &s->lock);
     else
         pthread_cond_timedwait(&s->promises.wake, &s->lock, &at);
+    s->promises.keeper_sleeps_until = 0; /* it looks again by itself */
 }
 
 static void *run(void *user)
 {
     struct share *s = user;
     struct promises *all = &s->promises;
+    struct promise *due;
+    uint64_t until;
     pthread_mutex_lock(&s->lock);
     for (;;) {
+        due = kept_first_due(s, &until);
         if (!list_empty(&all->jobs))
             do_job(s, container_of(all->jobs.next, struct promise, job));
         else if (all->stop)
             break;
         else if (all->lost && kept_oldest(s))
             kept_close(s, kept_oldest(s), PROMISE_BROKEN);
-        else if (oldest_until(s) <= clock_now())
-            kept_close(s, kept_oldest(s), PROMISE_AGE);
+        else if (due && until <= clock_now())
+            kept_close(s, due, PROMISE_AGE);
         else if (all->idle_count > 2 * IDLE_REST)
             kept_reap(s, IDLE_REST);
         else
-            sleep_until(s, oldest_until(s));
+            sleep_until(s, until);
     }
     pthread_mutex_unlock(&s->lock);
     return NULL;

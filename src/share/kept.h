@@ -23,7 +23,8 @@ struct promise {
     uint64_t counted_since;   /* ... without a break since then: some open of ours was there */
     struct client_file *dormant;
     uint64_t dormant_since;
-    uint64_t opened_at;     /* when the CREATE of the newest open was sent */
+    uint64_t opened_at;     /* when a directory's newest open was asked for; and the first of a
+                               file's that have followed each other without a gap */
     struct list place;      /* in promises.dormant or .idle */
     struct list job;        /* in promises.jobs */
     unsigned acknowledging; /* breaks that wait for the job */
@@ -37,6 +38,8 @@ bool kept_may_stay(const struct share *s, const struct promise *p);
 void kept_close(struct share *s, struct promise *p, enum promise_reason why);
 /* The oldest dormant one, NULL: none. */
 struct promise *kept_oldest(struct share *s);
+/* The one whose handle has to be closed first, for its age, and when; NULL: none. */
+struct promise *kept_first_due(const struct share *s, uint64_t *ret_at);
 /* Frees idle ones but for `rest`; the lock is let go of meanwhile. */
 void kept_reap(struct share *s, unsigned rest);
 /* Has the keeper look again. */

@@ -82,11 +82,22 @@ int share_ask_stat(struct share *s, const char *path, struct file_attr *ret,
     return r;
 }
 
+static void let_tell(struct question *q)
+{
+    struct share *s = q->share;
+    struct cache_file *f = cache_peek(s->cache, q->dir, q->name, q->len);
+    if (!f)
+        return;
+    promise_let_tell(s, f);
+    cache_file_unref(s->cache, f);
+}
+
 static void ask_stat(struct question *q)
 {
     struct share *s = q->share;
     char *path;
     *q->ret = (struct share_entry){0};
+    let_tell(q);
     q->code = share_wire_path(s, q->dir, q->name, q->len, &path, q->err);
     if (q->code < 0)
         return;
@@ -330,6 +341,7 @@ static int ask_attr_by_name(struct share *s, struct cache_file *f, struct share_
 {
     *ret_again = false;
     char *path;
+    promise_let_tell(s, f);
     int r = share_wire_path(s, f, NULL, 0, &path, err);
     if (r < 0)
         return r;

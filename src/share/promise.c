@@ -247,8 +247,8 @@ struct promise *promise_answer(struct share *s, struct promise_ask *ask, bool op
             bind(s, p, f);
         else if (p->file != f || !f)
             become_stray(s, p);
-        p->opens++;
-        p->opened_at = ticket.sent;
+        if (p->opens++ == 0 || p->is_dir)
+            p->opened_at = ticket.sent;
         p->state = client_lease_state(p->lease);
         s->promises.granted += ask->lease.ret_state != 0;
         if (!p->stray && !p->doubted && ask->lease.ret_state & CLIENT_LEASE_READ)
@@ -271,10 +271,31 @@ void promise_answer_none(struct share *s, struct promise_ask *ask)
 
 /* ---- keeping ---- */
 
+static uint64_t max_age(const struct share *s)
+{
+    return s->options.settings.cache_max_age * NS_PER_SEC;
+}
+
+static bool is_young(const struct share *s, const struct promise *p)
+{
+    return clock_now() - p->opened_at < max_age(s);
+}
+
+/* What is asked for now without a promise may live longer than what was asked for then with one. */
+static bool is_nearly_over(const struct share *s, uint64_t then)
+{
+    uint64_t lifetime = s->options.settings.file_info_cache_lifetime * NS_PER_SEC;
+    return clock_now() - then + lifetime >= max_age(s);
+}
+
+/* Who keeps answers of ours has to be told only of those that live longer than without a promise.
+ */
 void promise_leave(struct share *s, struct promise *p, bool tells)
 {
-    if (--p->opens == 0)
-        end_belief(s, p, tells);
+    if (--p->opens)
+        return;
+    bool over = p->file && !p->is_dir && is_nearly_over(s, cache_file_heard_at(p->file));
+    end_belief(s, p, tells && !over);
 }
 
 /* Its reference goes with what is returned. */
@@ -321,7 +342,15 @@ static bool may_keep(const struct share *s, const struct promise *p)
 {
     const struct settings *o = &s->options.settings;
     return !s->promises.stop && !s->lost.code && o->dormant_file_limit &&
-           o->dormant_directory_timeout && kept_may_stay(s, p);
+           o->dormant_directory_timeout && (p->is_dir || is_young(s, p)) && kept_may_stay(s, p);
+}
+
+/* When its dormant handle has served its time. */
+static uint64_t due_at(const struct share *s, const struct promise *p)
+{
+    uint64_t due = p->dormant_since + s->options.settings.dormant_directory_timeout * NS_PER_SEC;
+    uint64_t too_old = p->is_dir ? CLOCK_NEVER : p->opened_at + max_age(s);
+    return due < too_old ? due : too_old;
 }
 
 void promise_close(struct share *s, struct promise *p, struct client_file *open)
@@ -339,22 +368,42 @@ void promise_close(struct share *s, struct promise *p, struct client_file *open)
     /* the lock was let go of */
     bool keeps = !p->dormant && may_keep(s, p);
     if (keeps) {
+        if (!p->is_dir && cache_told_as_of(s->cache, p->file, p->opened_at))
+            tell(s, p);
         p->dormant = open;
         p->dormant_since = clock_now();
         list_add_tail(&all->dormant, &p->place);
-        if (all->dormant_count++ == 0)
-            keeper_wake(s); /* it sleeps until the oldest is old enough */
+        all->dormant_count++;
+        if (due_at(s, p) < all->keeper_sleeps_until)
+            keeper_wake(s);
     } else {
         close_open(s, p, open);
     }
     kept_let_go(s, p);
 }
 
+struct promise *kept_first_due(const struct share *s, uint64_t *ret_at)
+{
+    struct promise *first = NULL;
+    struct list *at;
+    *ret_at = CLOCK_NEVER;
+    list_for_each(at, &s->promises.dormant)
+    {
+        struct promise *p = container_of(at, struct promise, place);
+        if (due_at(s, p) < *ret_at) {
+            first = p;
+            *ret_at = due_at(s, p);
+        }
+    }
+    return first;
+}
+
 /* Not one that is about to be closed. */
 static struct promise *find_dormant(const struct share *s, const struct cache_file *f)
 {
     struct promise *p = find(s, f);
-    return p && p->dormant && list_empty(&p->job) && kept_may_stay(s, p) ? p : NULL;
+    return p && p->dormant && list_empty(&p->job) && is_young(s, p) && kept_may_stay(s, p) ? p
+                                                                                           : NULL;
 }
 
 bool promise_keeps(struct share *s, const struct cache_file *f)
@@ -382,9 +431,7 @@ struct client_file *promise_reopen(struct share *s, struct cache_file *f,
 bool promise_relists(struct share *s, const struct cache_file *dir)
 {
     const struct promise *p = find_dormant(s, dir);
-    uint64_t age = s->options.settings.cache_max_age * NS_PER_SEC;
-    return p && client_lease_state(p->lease) & CLIENT_LEASE_READ &&
-           clock_now() - p->opened_at < age;
+    return p && client_lease_state(p->lease) & CLIENT_LEASE_READ;
 }
 
 struct client_file *promise_relist(struct share *s, struct cache_file *dir,
@@ -468,6 +515,32 @@ void promise_give_up(struct share *s, struct cache_file *f, bool beneath)
         close_many(s, f, s->promises.dormant_count, PROMISE_CHANGE);
     else if (p && p->dormant)
         kept_close(s, p, PROMISE_CHANGE);
+}
+
+void promise_let_tell(struct share *s, struct cache_file *f)
+{
+    struct promise *p = find(s, f);
+    if (p && p->dormant && !p->is_dir)
+        kept_close(s, p, PROMISE_TIMES);
+}
+
+static struct promise *first_old_in(struct share *s, const struct cache_file *dir)
+{
+    struct list *at;
+    list_for_each(at, &s->promises.dormant)
+    {
+        struct promise *p = container_of(at, struct promise, place);
+        if (!p->is_dir && cache_file_parent(p->file) == dir && is_nearly_over(s, p->opened_at))
+            return p;
+    }
+    return NULL;
+}
+
+void promise_let_tell_in(struct share *s, const struct cache_file *dir)
+{
+    struct promise *p;
+    while ((p = first_old_in(s, dir)))
+        kept_close(s, p, PROMISE_TIMES);
 }
 
 bool promise_make_room(struct share *s)

@@ -10,6 +10,12 @@
  * our directory leases. The promises that nothing uses are kept for a while, so that a directory
  * keeps its key from one change to the next.
  *
+ * Old times. What is done on a server's own disk breaks no lease, and as long as a file is open
+ * Samba shows to everybody the times that it had when it was first opened: by none of its answers
+ * can a change be seen that leaves the size alone. So a file's handle is kept for CacheMaxAge from
+ * its CREATE at most, is closed before anything is asked that tells the file's attributes, and what
+ * was told of them while it was open counts as told when it was opened.
+ *
  * A break takes the belief first (cache_broken, then the listener), on the receive thread; then the
  * acknowledgement goes out. Where something has to be done before it (a dormant handle closed,
  * delayed data written), that is the keeper's (keeper.c): one thread a share, which also closes
@@ -71,12 +77,12 @@ bool promise_keeps(struct share *s, const struct cache_file *f);
  * the same before and after a request held all the time. */
 uint64_t promise_held_since(const struct share *s, const struct cache_file *f);
 /* It is taken out for a program: no request. *ret_promise is what promise_close gets back. NULL: a
- * break has just taken it. With the lock. */
+ * break has just taken it, or its CREATE is older than CacheMaxAge: by then its name may lead
+ * elsewhere without a word. With the lock. */
 struct client_file *promise_reopen(struct share *s, struct cache_file *f,
                                    struct promise **ret_promise);
-/* With the lock, for a directory: the same, but no longer than CacheMaxAge after its CREATE, since
- * the name may lead elsewhere by then without a word; NULL: none. What is listed by it counts from
- * a ticket that is taken now. promise_relists: whether there is one. */
+/* With the lock, for a directory: the same; NULL: none. What is listed by it counts from a ticket
+ * that is taken now. promise_relists: whether there is one. */
 bool promise_relists(struct share *s, const struct cache_file *dir);
 struct client_file *promise_relist(struct share *s, struct cache_file *dir,
                                    struct promise **ret_promise);
@@ -87,6 +93,12 @@ void promise_renewed(struct share *s, struct promise *p, struct cache_ticket tic
  * directory and all in it): dormant ones are closed. The CLOSEs have left when it returns; those
  * beneath have been answered, too. With the lock, not while it closes. */
 void promise_give_up(struct share *s, struct cache_file *f, bool beneath);
+/* Before the server is asked, by its path, what the file is (a directory: nothing is done); and
+ * before it is asked to list `dir`, whose answer will be believed for FileInfoCacheLifetime. The
+ * handles that might show old times are closed: the CLOSEs have left. With the lock, not while they
+ * leave. */
+void promise_let_tell(struct share *s, struct cache_file *f);
+void promise_let_tell_in(struct share *s, const struct cache_file *dir);
 /* The server is out of handles: closes half of the dormant ones, and waits for it. False: there
  * were none. Without the lock. */
 bool promise_make_room(struct share *s);

@@ -62,11 +62,9 @@ static json_t *watch_json(const struct share *s)
 /* With the lock. */
 static json_t *leases_json(const struct share *s)
 {
-    static const char *const reasons[PROMISE_REASONS] = {[PROMISE_AGE] = "age",
-                                                         [PROMISE_ROOM] = "room",
-                                                         [PROMISE_CHANGE] = "change",
-                                                         [PROMISE_BROKEN] = "broken",
-                                                         [PROMISE_NEWER] = "newer"};
+    static const char *const reasons[PROMISE_REASONS] = {
+        [PROMISE_AGE] = "age",       [PROMISE_ROOM] = "room",   [PROMISE_CHANGE] = "change",
+        [PROMISE_BROKEN] = "broken", [PROMISE_NEWER] = "newer", [PROMISE_TIMES] = "times"};
     struct promise_counts c;
     promise_count(s, &c);
     json_t *given_up = json_object();

@@ -19,10 +19,6 @@ On a busy machine a thread that wants to run may have to wait. The readers measu
 late in the second before or after is given to the client twice, since two of its threads have to run one after the
 other from the socket to the belief. When the answer itself was late does not matter: what counts is when it was asked.
 
-Samba tells of a file that somebody has open, as kept handles are, the time of writing that it had when it was opened,
-whatever is done on the server's own disk meanwhile, and now and then what was done by others: under leases a time may be
-one that the file had before (`old_times`). Size and content may not.
-
 A listing is as many answers as names could be in it: no server lists a directory in one moment.
 """
 import bisect
@@ -30,12 +26,11 @@ import collections
 import json
 import os
 
-from world import DIRECTORY, FILES, OLD_TIME, SUBDIRS, File
+from world import DIRECTORY, FILES, SUBDIRS, File
 
 MS, S = 10**6, 10**9
 GRACE, QUIET = 50 * MS, 250 * MS
-ENOENT = 2
-DAY = 86400  # s; later than OLD_TIME by more are times of the server's clock, between two steps of a change
+ENOENT, PAGE = 2, 4096
 ALWAYS = 1 << 62
 
 Answer = collections.namedtuple("Answer", "kind asked answered path error rest line")
@@ -91,9 +86,9 @@ class Announcements:
 
 
 class Judge:
-    def __init__(self, world, announcements, late, limit, own=False, opens_ask=False, old_times=False):
+    def __init__(self, world, announcements, late, limit, own=False, opens_ask=False):
         self.world, self.announcements, self.late = world, announcements, late
-        self.limit, self.own, self.old_times = limit, own, old_times
+        self.limit, self.own = limit, own
         self.announced = self.unannounced = 0
         paths = set(world.history) | set(world.initial)
         at_once = {path: self._timeline(path, self._end) for path in paths} if opens_ask else None
@@ -173,19 +168,13 @@ class Judge:
     def _any(self, path, answer, fits):
         return any(fits(s) for s in self._states(self.timelines, path, answer))
 
-    def _times_until(self, path, answer):
-        spans = self.timelines.get(path, ())
-        return {s.mtime for s, begin, _ in spans if isinstance(s, File) and begin <= answer.answered}
-
     def _is(self, answer, path, kind, size=None, mtime=None):
         """`kind`: d, f, or - for nothing."""
         def fits(state):
             if isinstance(state, tuple) and not isinstance(state, File):
                 return kind == "f" or (kind == "-" and None in state)
             if kind == "f" and isinstance(state, File):
-                return size is None or (state.size, state.mtime) == (size, mtime) or \
-                    (self.old_times and state.size == size and
-                     (mtime > OLD_TIME + DAY or mtime in self._times_until(path, answer)))
+                return size is None or (state.size, state.mtime) == (size, mtime)
             return state == (DIRECTORY if kind == "d" else None)
         return self._any(path, answer, fits)
 
@@ -201,7 +190,8 @@ class Judge:
 
     def _holds(self, answer, length, version):
         """The bytes are of one version. They are as many as it had, or an earlier state that the answer may show: who reads has
-        opened the file before, and the kernel cuts what is read at the size that was told then."""
+        opened the file before, and the kernel cuts what is read at the size that was told then; it looks before each page, when
+        it may have been told otherwise by somebody who asked at the same time."""
         lengths, sizes = set(), {}  # of what has grown or shrunk: the most that a version had
         for path in self._ways(answer):
             for state in self._states(self.at_once, path, answer):
@@ -212,7 +202,8 @@ class Judge:
                     if isinstance(s, File):
                         lengths.add(s.size)
                         sizes[s.version] = max(s.size, sizes.get(s.version, 0))
-        return length in lengths and (length == 0 or length <= sizes.get(version, 0))
+        pages = length % PAGE == 0 and any(size < length for size in lengths)
+        return (length in lengths or pages) and (length == 0 or length <= sizes.get(version, 0))
 
     def _stat(self, a):
         if a.error:

@@ -10,7 +10,7 @@ checker.py what is allowed.
 import argparse
 import sys
 
-from runs import MODES, WRITERS, run
+from runs import BOTH, MODES, WRITERS, run
 from bed import Samba, check, finish, newer_samba
 
 parser = argparse.ArgumentParser()
@@ -25,12 +25,13 @@ options = parser.parse_args()
 modes, writers = options.modes.split(","), options.writers.split(",")
 
 
-def look(samba, mode, writer, changes):
-    result = run(samba, options.reader, MODES[mode], writer, changes, options.rate)
-    print(f"   {MODES[mode].name}, changed by {writer}: {result.changes} changes ({result.refused} refused), "
+def look(samba, mode, writer, changes, who):
+    result = run(samba, options.reader, MODES[mode], writer, changes, options.rate, who=who)
+    what = f"{MODES[mode].name}, changed by {writer}" + (f", seen by the {who[0]}" if len(who) == 1 else "")
+    print(f"   {what}: {result.changes} changes ({result.refused} refused), "
           f"{result.announced} announced, {result.unannounced} not; {result.answers} answers {dict(result.asked)}; "
           f"the CPU came up to {result.late:.1f} ms too late", flush=True)
-    check(f"{MODES[mode].name}, changed by {writer}: no answer is older than promised", not result.violations,
+    check(f"{what}: no answer is older than promised", not result.violations,
           f"{len(result.violations)} of {result.answers} are\n" +
           "\n".join(f"{name}: {why}" for name, why in result.violations[:5]))
     if writer != "disk" and mode != "neither":  # of what nobody holds a lease on a server says nothing
@@ -39,9 +40,17 @@ def look(samba, mode, writer, changes):
     return result.older if result.unannounced and writer == "disk" or mode == "neither" else None
 
 
+def looks(mode, writer):
+    """Who looks, at a time: Samba tells of a file that somebody has open, as kept handles are, the times that it had when it
+    was first opened, whatever is done on its own disk meanwhile, and does so to everybody. What one larder keeps the other
+    one cannot see through."""
+    return [(who,) for who in BOTH] if writer == "disk" and mode in ("leases", "both") else [BOTH]
+
+
 def modes_on(samba, which):
     for mode in which:
-        older = [look(samba, mode, w, max(1, options.changes // (len(modes) * len(writers)))) for w in writers]
+        changes = options.changes // (len(modes) * len(writers))
+        older = [look(samba, mode, w, max(1, changes // len(looks(mode, w))), who) for w in writers for who in looks(mode, w)]
         if set(older) != {None}:  # something changed without a word
             check(f"{MODES[mode].name}: held against a fifth of the time that is promised, answers are too old", any(older), older)
 

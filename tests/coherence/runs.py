@@ -20,6 +20,7 @@ from world import DIRS, World, directory  # noqa: E402
 from writers import ByPath, OnDisk, Smbclient  # noqa: E402
 
 HOT, LIFETIME, MAX_AGE = 16, 1, 2
+BOTH = ("mount", "library")
 WRITERS = ("mount", "smbclient", "disk", "self")
 Mode = collections.namedtuple("Mode", "name options limit")  # limit: s that what nobody tells of may be believed
 MODES = {
@@ -141,8 +142,8 @@ def mounted_by(larder, *args):
 def judge(result, world, name, stem, events, late, mode, writer):
     answers, _ = read_answers(stem)
     announcements = Announcements(events)
-    own, leased = name == "mount" and writer == "self", "Leases=true" in mode.options
-    j = Judge(world, announcements, late, mode.limit * S, own, not leased, leased)
+    own = name == "mount" and writer == "self"
+    j = Judge(world, announcements, late, mode.limit * S, own, "Leases=true" not in mode.options)
     result.answers += len(answers)
     result.announced += j.announced
     result.unannounced += j.unannounced
@@ -153,7 +154,7 @@ def judge(result, world, name, stem, events, late, mode, writer):
         result.asked[what] += sum(a.kind == kind for a in answers)
 
 
-def run_in(work, samba, reader, mode, writer_name, count, rate, faulty, threads, seed):
+def run_in(work, samba, reader, mode, writer_name, count, rate, faulty, threads, seed, who):
     options = f"{mode.options},actimeo={LIFETIME},CacheMaxAge={MAX_AGE}"
     world = World(f"{writer_name} {mode.name} {count} {seed}")
     for name in os.listdir(samba.share):
@@ -168,8 +169,8 @@ def run_in(work, samba, reader, mode, writer_name, count, rate, faulty, threads,
         if "Watches=true" in mode.options:
             check("the server tells the mount of changes",
                   wait_until(lambda: stats(place)["watch"]["state"] == "watching"), stats(place).get("watch"))
-        readers = [Readers(reader, "mount", place, f"{work}/hot", f"{work}/mount", threads, 500 * threads),
-                   Readers(reader, "library", by_library, f"{work}/hot", f"{work}/library", 2, 1500)]
+        kinds = {"mount": (place, threads, 500 * threads), "library": (by_library, 2, 1500)}
+        readers = [Readers(reader, w, kinds[w][0], f"{work}/hot", f"{work}/{w}", *kinds[w][1:]) for w in who]
         try:
             writer = {"mount": lambda: ByPath(other), "self": lambda: ByPath(place), "disk": lambda: OnDisk(samba),
                       "smbclient": lambda: Smbclient(samba)}[writer_name]()
@@ -186,25 +187,26 @@ def run_in(work, samba, reader, mode, writer_name, count, rate, faulty, threads,
         finally:
             ended = [r.end() for r in readers]
             hot.close()
-        equal("the readers have written down what they were told", ended, [0, 0])
+        equal("the readers have written down what they were told", ended, [0] * len(who))
         different = world.differences(samba.share)
         check("what was to be changed is changed on the server", wrong or not different, different)
-    _, late = read_answers(f"{work}/mount")
-    for second, worst in read_answers(f"{work}/library")[1].items():
-        late[second] = max(late[second], worst)
+    late = collections.Counter()
+    for w in who:
+        for second, worst in read_answers(f"{work}/{w}")[1].items():
+            late[second] = max(late[second], worst)
     result.late = max(late.values(), default=0) / MS
-    judge(result, world, "mount", f"{work}/mount", f"{work}/mount.events", late, mode, writer_name)
-    judge(result, world, "library", f"{work}/library", f"{work}/library.events", late, mode, writer_name)
+    for w in who:
+        judge(result, world, w, f"{work}/{w}", f"{work}/{w}.events", late, mode, writer_name)
     result.changes = len(world.changes)
     return result
 
 
-def run(samba, reader, mode, writer_name, count, rate, faulty=None, threads=3, seed=0):
-    """`samba` is started; `faulty`: the larder whose mount is looked at, if it is not the one under test. Gives a Result.
-    With COHERENCE_KEEP=1 what was written down stays."""
+def run(samba, reader, mode, writer_name, count, rate, faulty=None, threads=3, seed=0, who=BOTH):
+    """`samba` is started; `faulty`: the larder whose mount is looked at, if it is not the one under test; `who` looks.
+    Gives a Result. With COHERENCE_KEEP=1 what was written down stays."""
     work = tempfile.mkdtemp(prefix="larder-coherence-")
     try:
-        return run_in(work, samba, reader, mode, writer_name, count, rate, faulty, threads, seed)
+        return run_in(work, samba, reader, mode, writer_name, count, rate, faulty, threads, seed, who)
     finally:
         if os.environ.get("COHERENCE_KEEP"):
             print("kept:", work)

@@ -115,7 +115,8 @@ class World:
     def of_file(self, path, op):
         """A change of the file `path`, which is there."""
         old = self.state[path]
-        sizes = {"rewrite": {}, "touch": {"size": old.size, "version": old.version},
+        same = {"size": old.size} if self.random.random() < 0.5 else {}  # what only the times tell of, if they do
+        sizes = {"rewrite": same, "touch": {"size": old.size, "version": old.version},
                  "append": {"size": old.size + BLOCK * self.random.randint(1, 20), "version": old.version},
                  "truncate": {"size": BLOCK * self.random.randint(1, old.size // BLOCK), "version": old.version}}
         new = self.new_file(**sizes[op])

@@ -313,17 +313,57 @@ static void at_most_so_many_handles_are_kept_as_the_limit_says(void **state)
 
 static void a_handle_that_nobody_uses_is_closed_in_time(void **state)
 {
-    struct bed b = start_small("profile=larder,DormantDirectoryTimeout=1");
-    struct share_node *n = node_of(&b, "dir/file"), *dir = node_of(&b, "dir");
+    static const char *const settings[] = {"profile=larder,DormantDirectoryTimeout=1",
+                                           "profile=larder,CacheMaxAge=1"}; /* files alone */
+    for (unsigned i = 0; i < COUNT(settings); i++) {
+        struct bed b = start_small(settings[i]);
+        struct share_node *n = node_of(&b, "dir/file"), *dir = node_of(&b, "dir");
+        list(&b, dir);
+        read_file(&b, n, "text");
+        assert_int_equal(server_opens(b.server), 2);
+        opens_become(&b, i);
+        assert_int_equal(figure(&b, "given_up.age"), 2 - i);
+        assert_false(is_promised(&b, n));
+        share_node_unref(b.share, n);
+        share_node_unref(b.share, dir);
+        stop(&b);
+    }
+}
+
+/* Samba tells old times of it while it is open. */
+static void a_kept_handle_is_closed_before_its_file_is_asked_for(void **state)
+{
+    struct bed b = start_small("profile=larder,actimeo=1");
+    struct share_node *n = node_of(&b, "dir/file");
+    struct share_entry e;
     read_file(&b, n, "text");
-    list(&b, dir);
-    assert_int_equal(server_opens(b.server), 2);
-    opens_become(&b, 0);
-    assert_int_equal(figure(&b, "given_up.age"), 2);
-    assert_false(is_promised(&b, n));
+    assert_int_equal(share_stat_path(b.share, "dir/file", &e, NULL), 0);
+    share_node_unref(b.share, e.node);
+    assert_int_equal(server_opens(b.server), 1);
+    usleep(1100000); /* the name's time, no promise is on that */
+    assert_int_equal(share_stat_path(b.share, "dir/file", &e, NULL), 0);
+    share_node_unref(b.share, e.node);
+    assert_int_equal(figure(&b, "given_up.times"), 1);
+    assert_int_equal(server_opens(b.server), 0);
     share_node_unref(b.share, n);
-    share_node_unref(b.share, dir);
     stop(&b);
+}
+
+static void and_before_a_listing_that_would_be_believed_for_too_long(void **state)
+{
+    static const char *const settings[] = {"profile=larder,FileInfoCacheLifetime=10",
+                                           "profile=larder,FileInfoCacheLifetime=60"};
+    for (size_t i = 0; i < COUNT(settings); i++) {
+        struct bed b = start_small(settings[i]);
+        struct share_node *n = node_of(&b, "dir/file"), *dir = node_of(&b, "dir");
+        read_file(&b, n, "text");
+        list(&b, dir);
+        assert_int_equal(figure(&b, "given_up.times"), i);
+        opens_become(&b, 2 - (unsigned)i);
+        share_node_unref(b.share, n);
+        share_node_unref(b.share, dir);
+        stop(&b);
+    }
 }
 
 /* Lists the top and all in it. */
@@ -727,6 +767,8 @@ int main(void)
         cmocka_unit_test(leases_are_asked_for_only_where_they_are_on),
         cmocka_unit_test(at_most_so_many_handles_are_kept_as_the_limit_says),
         cmocka_unit_test(a_handle_that_nobody_uses_is_closed_in_time),
+        cmocka_unit_test(a_kept_handle_is_closed_before_its_file_is_asked_for),
+        cmocka_unit_test(and_before_a_listing_that_would_be_believed_for_too_long),
         cmocka_unit_test(a_server_out_of_handles_in_the_middle_of_a_walk_changes_nothing),
         cmocka_unit_test(a_server_that_stays_out_of_handles_is_an_error),
         cmocka_unit_test(a_dormant_handle_is_closed_instead_of_an_acknowledgement),

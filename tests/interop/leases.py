@@ -168,9 +168,13 @@ def behind_the_back(samba):
         put(f"{there}/{files[0]}.new", "another file")
         os.rename(f"{there}/{files[0]}.new", f"{there}/{files[0]}")
         put(f"{there}/new", "new")
+        same = get(f"{there}/{files[1]}").upper().replace("1", "3")  # of the same size: only its time tells, once nobody has it open
+        put(f"{there}/{files[1]}", same)
         began = time.monotonic()
         check("a file that was replaced on the server's disk is found by its age", wait_until(lambda: get(f"{d}/{files[0]}") == "another file", 10))
         check("and a new one", wait_until(lambda: "new" in names(d), 10))
+        check("and one that was rewritten, though its handle is used all the time", wait_until(lambda: get(f"{d}/{files[1]}") == same, 10))
+        equal("its time is the server's", int(os.stat(f"{d}/{files[1]}").st_mtime), int(os.stat(f"{there}/{files[1]}").st_mtime))
         check("in time", time.monotonic() - began < 8, time.monotonic() - began)
 
 

@@ -55,6 +55,15 @@ def fill(samba):
     return sum(1 for _ in os.walk(share))
 
 
+def visit(samba):
+    """Samba gives a file that was made on its own disk another time of creation once a client has opened it."""
+    with mounted(samba, "profile=off") as place:
+        for where, _, files in os.walk(place):
+            for name in files:
+                with open(os.path.join(where, name), "rb") as f:
+                    f.read(1)
+
+
 def commands(place, opens):
     some = [["find", place], ["ls", "-lR", place]]
     return some + opens * [["git", "-c", "safe.directory=*", "-C", f"{place}/repository", "status"],
@@ -93,11 +102,13 @@ def look(samba, directories, what, mount_options, opens):
 with Samba() as samba:
     count = fill(samba)
     samba.start()
+    visit(samba)
     look(samba, count, "leases of files and the watch", "Leases=true,Watches=true", True)
     look(samba, count, "the watch", "Leases=false,Watches=true", False)
 if options.newer and newer_samba(options.newer):
     with Samba(root=options.newer) as samba:
         count = fill(samba)
         samba.start()
+        visit(samba)
         look(samba, count, "leases", "Leases=true,Watches=false", True)
 finish()

@@ -161,6 +161,32 @@ static void a_listing_that_says_the_same_leaves_attributes_under_their_lease(voi
     end(&w);
 }
 
+static void what_was_told_of_an_open_file_is_no_younger_than_its_open(void **state)
+{
+    struct world w;
+    BEGIN(&w, "larder", "CacheMaxAge=60");
+    struct cache_file *f;
+    found(&w, w.root, "a", file(1, 1), &f);
+    assert_true(cache_promised(w.c, f, sent(&w)));
+    uint64_t opened = w.now;
+    attr_of(&w, f, file(1, 1));
+    assert_false(cache_told_as_of(w.c, f, opened));
+    pass(&w, 40 * S);
+    assert_int_equal(attr_of(&w, f, file(1, 1)), opened + 100 * S);
+    assert_int_equal(cache_file_heard_at(f), opened + 40 * S);
+    assert_true(cache_told_as_of(w.c, f, opened));
+    assert_int_equal(cache_file_heard_at(f), opened);
+    plan_attr(&w, f);
+    assert_int_equal(w.plan.step, CACHE_ANSWER);
+    assert_int_equal(w.plan.valid_until, opened + 60 * S);
+    pass(&w, 20 * S);
+    plan_attr(&w, f);
+    assert_int_equal(w.plan.step, CACHE_STAT);
+    assert_false(cache_told_as_of(w.c, f, opened - 1)); /* nothing is believed any more */
+    drop(&w, f);
+    end(&w);
+}
+
 static void a_directory_beside_broken_names_is_looked_up_before_it_is_walked_through(void **state)
 {
     struct world w;
@@ -297,6 +323,7 @@ int main(void)
         cmocka_unit_test(without_its_promise_a_belief_has_what_is_left_of_its_lifetime),
         cmocka_unit_test(a_maximum_age_of_0_prolongs_nothing_and_breaks_all_the_same),
         cmocka_unit_test(a_listing_that_says_the_same_leaves_attributes_under_their_lease),
+        cmocka_unit_test(what_was_told_of_an_open_file_is_no_younger_than_its_open),
         cmocka_unit_test(a_directory_beside_broken_names_is_looked_up_before_it_is_walked_through),
         cmocka_unit_test(
             what_was_asked_beneath_a_name_that_led_nowhere_is_not_believed_of_what_comes),
