@@ -188,10 +188,11 @@ class Judge:
                     ways += [to for to, what in change.effects.items() if what == before and to not in ways]
         return ways
 
-    def _holds(self, answer, length, version):
+    def _holds(self, answer, length, version, zeros):
         """The bytes are of one version. They are as many as it had, or an earlier state that the answer may show: who reads has
         opened the file before, and the kernel cuts what is read at the size that was told then; it looks before each page, when
-        it may have been told otherwise by somebody who asked at the same time."""
+        it may have been told otherwise by somebody who asked at the same time. Where such a file has become shorter by the
+        time that it is read, there may be zeros up to that size, as on a local disk."""
         lengths, sizes = set(), {}  # of what has grown or shrunk: the most that a version had
         for path in self._ways(answer):
             for state in self._states(self.at_once, path, answer):
@@ -202,8 +203,9 @@ class Judge:
                     if isinstance(s, File):
                         lengths.add(s.size)
                         sizes[s.version] = max(s.size, sizes.get(s.version, 0))
-        pages = length % PAGE == 0 and any(size < length for size in lengths)
-        return (length in lengths or pages) and (length == 0 or length <= sizes.get(version, 0))
+        all_of_it = length + zeros
+        pages = all_of_it % PAGE == 0 and any(size < all_of_it for size in lengths)
+        return (all_of_it in lengths or pages) and (length == 0 or length <= sizes.get(version, 0)) and (not zeros or length in lengths)
 
     def _stat(self, a):
         if a.error:
@@ -214,8 +216,8 @@ class Judge:
     def _read(self, a):
         if a.error:
             return a.error == ENOENT and self._is(a, a.path, "-")
-        length, version, whole = (int(x) for x in a.rest)
-        return bool(whole) and self._holds(a, length, version)
+        length, version, whole, zeros = (int(x) for x in a.rest)
+        return bool(whole) and self._holds(a, length, version, zeros)
 
     def _list(self, a):
         dynamic = os.path.basename(a.path) in SUBDIRS

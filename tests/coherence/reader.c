@@ -13,7 +13,8 @@
  *
  *   S ASKED ANSWERED PATH ERRNO [KIND SIZE MTIME]      a stat
  *   L ASKED ANSWERED PATH ERRNO [NAME:KIND:SIZE:MTIME ...]  a listing; through a mount NAME:KIND
- *   R ASKED ANSWERED PATH ERRNO [LENGTH VERSION WHOLE] a file opened and read
+ *   R ASKED ANSWERED PATH ERRNO [LENGTH VERSION WHOLE ZEROS] a file opened and read; LENGTH bytes
+ *                                                      and so many zeros behind them
  *   H DUE LATE                                         this process got a CPU so much too late
  *
  * A file's content is blocks of 16 bytes, each with the version and its own number, so that bytes
@@ -200,9 +201,12 @@ static void ask_read(struct thread *t, const char *path)
     fprintf(t->out, "R %lu %lu %s %d", asked, answered, path, r);
     long version;
     if (r == 0 && n >= 0) {
+        size_t len = (size_t)n;
+        while (len && data[len - 1] == 0)
+            len--;
         data[n] = 0;
-        bool whole = is_whole(data, (size_t)n, &version);
-        fprintf(t->out, " %ld %ld %d", (long)n, version, whole);
+        bool whole = is_whole(data, len, &version);
+        fprintf(t->out, " %zu %ld %d %zu", len, version, whole, (size_t)n - len);
     }
     fputc('\n', t->out);
 }
