@@ -6,6 +6,7 @@
 #include "bed.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -170,6 +171,33 @@ static void test_interim_responses_and_breaks_may_come_plain(void **state)
         everything_works(&b);
         assert_true(server_send_break(b.server, &unknown));
         everything_works(&b);
+        stop(&b);
+    }
+}
+
+static void *rounds(void *client)
+{
+    struct error err = {0};
+    for (unsigned i = 0; i < 4; i++)
+        if (do_everything(client, &err) < 0)
+            return NULL;
+    return client;
+}
+
+static void test_threads_share_an_encrypted_connection(void **state)
+{
+    for (uint16_t cipher = CCM128; cipher <= GCM128; cipher++) {
+        const struct server_script script = script_of(SMB2_DIALECT_311, cipher);
+        struct bed b = connect_to(&script, true);
+        pthread_t threads[8];
+        for (size_t i = 0; i < COUNT(threads); i++)
+            assert_int_equal(pthread_create(&threads[i], NULL, rounds, b.client), 0);
+        for (size_t i = 0; i < COUNT(threads); i++) {
+            void *done;
+            pthread_join(threads[i], &done);
+            assert_non_null(done);
+        }
+        no_open_is_left(&b);
         stop(&b);
     }
 }
@@ -406,6 +434,7 @@ int main(void)
         cmocka_unit_test(test_without_a_demand_it_is_signed),
         cmocka_unit_test(test_data_of_a_write_is_encrypted_from_where_it_lies_and_stays_as_it_was),
         cmocka_unit_test(test_interim_responses_and_breaks_may_come_plain),
+        cmocka_unit_test(test_threads_share_an_encrypted_connection),
         cmocka_unit_test(test_a_plain_answer_in_an_encrypted_session_ends_it),
         cmocka_unit_test(test_every_field_of_the_transform_header_counts),
         cmocka_unit_test(test_a_sealed_frame_cut_anywhere_ends_the_connection),
