@@ -5,7 +5,7 @@
 #   model     SOAK_MODELS (20) runs of a million operations, each with another seed
 #   fuzz      each decoder for SOAK_SECONDS (600)
 #   faults    hang-ups at every byte, ten times over; every reply of a session altered in every field, late,
-#             repeated, left out, cut at every byte, under ASan and UBSan
+#             repeated, left out, cut at every byte, and each of its calls made to fail, under ASan and UBSan
 #   lockstep  200,000 random operations on mounts and on a local directory in step, other ones each
 #             day, and 20,000 under ASan and UBSan
 #   work      people's work on a mount at full size, over each kind of connection and on the newer
@@ -50,6 +50,8 @@ for kind in signed guest; do
     LSAN_OPTIONS=suppressions=$here/tests/fault/lsan.supp:print_suppressions=0 \
         "$sanitized/tests/fault/alterations" --all --kind $kind || failed=$((failed + 1))
 done
+LSAN_OPTIONS=suppressions=$here/tests/fault/lsan.supp:print_suppressions=0 \
+    "$sanitized/tests/fault/failures" --all || failed=$((failed + 1))
 work "$build/src/cli/larder" --full --as $every
 work "$build/src/cli/larder" --full --as plain,signed --newer "$build/newer-samba"
 work "$sanitized/src/cli/larder" --full

@@ -10,27 +10,22 @@
  * signature is right for it, and again on the way. On the way nothing may ever lead to a wrong
  * answer, but for a guest; from the server only a field may that is the answer itself.
  *
- * Trials run in processes of their own, a few hundred each: a crash or a sanitizer's word is told
- * with its trial, a watchdog ends a hang, and what gss-ntlmssp leaks goes with the process. Without
- * --all a sample runs, another one each day, for so many seconds. The last line counts.
+ * Trials run in processes of their own, a few hundred each (batch.c). Without --all a sample runs,
+ * another one each day, for so many seconds. The last line counts.
  * --only repeats the trials whose description begins so, as they stand in complaints and in --list.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/wait.h>
 #include <time.h>
-#include <unistd.h>
 
 #include "base/clock.h"
+#include "tests/fault/batch.h"
 #include "tests/fault/fields.h"
 #include "tests/fault/session.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
-
-enum { BATCH = 250, WATCHDOG = 60 /* s for one trial */ };
 
 /* ---- trials ---- */
 
@@ -166,14 +161,14 @@ static void add_harms(const struct server_reply *r, uint64_t timeout_ms)
 
 /* What the parent sees of its children. */
 struct shared {
-    size_t current; /* the trial under way */
     unsigned done, right, errors, answers, bad;
 };
 static struct shared *shared;
 static uint64_t timeout_ns;
 
-static void describe(const struct trial *t, char *out, size_t cap)
+static void describe(size_t i, char *out, size_t cap)
 {
+    const struct trial *t = &trials.all[i];
     const struct server_alteration *a = &t->alteration;
     int len = snprintf(out, cap, "%s %u: %s", wire_command_name((uint16_t)t->rule.command),
                        t->rule.nth, t->what);
@@ -187,7 +182,7 @@ static void describe(const struct trial *t, char *out, size_t cap)
 static void complain(const struct trial *t, const char *what, const struct session_result *r)
 {
     char text[200];
-    describe(t, text, sizeof(text));
+    describe((size_t)(t - trials.all), text, sizeof(text));
     printf("%s: %s (%s: %d %s)\n", text, *r->wrong ? r->wrong : what, r->step, r->code,
            r->err.text);
     fflush(stdout);
@@ -232,21 +227,20 @@ static void judge(const struct trial *t, const struct session_result *r)
         shared->right++;
 }
 
-static void try(const struct trial *t)
+static void try(size_t i)
 {
+    const struct trial *t = &trials.all[i];
     struct server_script script = session_script(kind);
     struct session_result result;
     script.rules = &t->rule;
     script.rule_count = 1;
     script.alterations = &t->alteration;
     script.alteration_count = 1;
-    alarm(WATCHDOG);
     struct server *s = server_new(&script);
     if (!s)
         abort();
     session_run(s, kind, t->is_harmless ? 20 * NS_PER_SEC : timeout_ns, &result);
     server_free(s);
-    alarm(0);
     judge(t, &result);
 }
 
@@ -300,7 +294,7 @@ static void keep(const char *only, bool list)
     char text[200];
     size_t n = 0;
     for (size_t i = 0; i < trials.count; i++) {
-        describe(&trials.all[i], text, sizeof(text));
+        describe(i, text, sizeof(text));
         if (strncmp(text, only, strlen(only)) != 0)
             continue;
         trials.all[n++] = trials.all[i];
@@ -318,37 +312,6 @@ static void shuffle(unsigned *seed)
         trials.all[i] = trials.all[j];
         trials.all[j] = t;
     }
-}
-
-/* A process for the trials from `from` on. How many were tried, that with which it ended counted.
- */
-static size_t run_batch(size_t from, uint64_t until)
-{
-    size_t end = trials.count - from < BATCH ? trials.count : from + BATCH;
-    int status;
-    fflush(stdout);
-    pid_t pid = fork();
-    if (pid == 0) {
-        for (size_t i = from; i < end && clock_now() < until; i++) {
-            shared->current = i;
-            try(&trials.all[i]);
-        }
-        shared->current = end;
-        free(trials.all);
-        exit(0); /* with the leak sanitizer's word */
-    }
-    if (pid < 0 || waitpid(pid, &status, 0) < 0)
-        abort();
-    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
-        return end - from;
-    char text[200] = "the end of a batch (a leak?)";
-    if (shared->current < end)
-        describe(&trials.all[shared->current], text, sizeof(text));
-    printf("%s: %s %d\n", text,
-           WIFSIGNALED(status) ? (WTERMSIG(status) == SIGALRM ? "it hangs" : "signal") : "exit",
-           WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
-    shared->bad++;
-    return shared->current < end ? shared->current + 1 - from : end - from;
 }
 
 static int usage(void)
@@ -384,16 +347,18 @@ int main(int argc, char **argv)
         else
             return usage();
     }
-    shared = mmap(NULL, sizeof(*shared), PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
-    if (shared == MAP_FAILED)
-        abort();
+    shared = batch_shared(sizeof(*shared));
     printf("seed %u\n", seed);
     learn(&seed);
     keep(only, list);
     shuffle(&seed);
-    uint64_t until = all ? CLOCK_NEVER : clock_now() + seconds * NS_PER_SEC;
-    for (size_t i = 0; !list && i < trials.count && clock_now() < until;)
-        i += run_batch(i, until);
+    const struct batch batch = {.count = list ? 0 : trials.count,
+                                .per_process = 250,
+                                .watchdog = 60,
+                                .until = all ? CLOCK_NEVER : clock_now() + seconds * NS_PER_SEC,
+                                .run = try,
+                                .describe = describe};
+    shared->bad += batch_run(&batch);
     printf("%u alterations of %zu: %u ended in an error, %u in the right answer, %u in another "
            "answer of the server's; %u badly\n",
            shared->done, trials.count, shared->errors, shared->right, shared->answers, shared->bad);

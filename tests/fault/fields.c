@@ -37,8 +37,8 @@ static const struct field session_setup[] = {
     {"SecurityLength", 70, 2},
 };
 static const struct field tree_connect[] = {
-    {"StructureSize", 64, 2}, {"ShareType", 66, 1},    {"Reserved", 67, 1},
-    {"ShareFlags", 68, 4},    {"Capabilities", 72, 4}, {"MaximalAccess", 76, 4},
+    {"StructureSize", 64, 2}, {"ShareType", 66, 1, true}, {"Reserved", 67, 1},
+    {"ShareFlags", 68, 4},    {"Capabilities", 72, 4},    {"MaximalAccess", 76, 4},
 };
 static const struct field create[] = {
     {"StructureSize", 64, 2},

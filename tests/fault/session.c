@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "client/client.h"
@@ -70,6 +69,8 @@ struct server_script session_script(enum session_kind kind)
         .logon = kind != SESSION_GUEST,
         .must_sign = kind != SESSION_GUEST,
         .signing = SERVER_SIGN_GMAC,
+        .capabilities = SMB2_GLOBAL_CAP_LEASING | SMB2_GLOBAL_CAP_DIRECTORY_LEASING,
+        .lease = {.state = SMB2_LEASE_READ_CACHING | SMB2_LEASE_HANDLE_CACHING, .epoch = 1},
         .sink = {.data = sink, .size = sizeof(sink)},
     };
 }
@@ -211,11 +212,10 @@ static int read_file(struct session *s, const char *path, const void *content, s
     int r = share_open_path(s->share, path, &f, &e, err);
     if (r < 0)
         return r;
-    uint8_t *buf = calloc(1, size + 100);
-    int64_t n = buf ? share_read(s->share, f, buf, size + 100, 0, err) : -ENOMEM;
+    static uint8_t buf[BIG + 100];
+    int64_t n = share_read(s->share, f, buf, sizeof(buf), 0, err);
     if (n >= 0 && ((size_t)n != size || memcmp(buf, content, size) != 0))
         WRONG(s, "%s has other content (%lld bytes)", path, (long long)n);
-    free(buf);
     share_close(s->share, f);
     share_node_unref(s->share, e.node);
     return n < 0 ? (int)n : 0;

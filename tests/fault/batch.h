@@ -1,0 +1,26 @@
+/*
+ * Many trials in a few processes: a crash or a sanitizer's word is told with its trial, a watchdog
+ * ends a hang, and what a library leaks goes with its process.
+ */
+#ifndef LARDER_TESTS_FAULT_BATCH_H
+#define LARDER_TESTS_FAULT_BATCH_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+struct batch {
+    size_t count;
+    size_t per_process;
+    unsigned watchdog; /* s for one trial */
+    uint64_t until;    /* no trial begins later; or CLOCK_NEVER */
+    void (*run)(size_t i);
+    void (*describe)(size_t i, char *out, size_t cap);
+};
+
+/* How many trials ended their process, or were in one that ended badly; each has been told of. */
+unsigned batch_run(const struct batch *b);
+
+/* Zeroed memory that a process's children share with it. Never given back. */
+void *batch_shared(size_t size);
+
+#endif
