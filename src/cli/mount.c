@@ -35,6 +35,8 @@ static const char help[] =
     "     profile=larder|23h2|25h2|off, then settings: DirectoryCacheLifetime=60\n"
     "     port=, vers=, sign, seal, actimeo=SECONDS, events=FILE\n"
     "     uid=, gid=, file_mode=, dir_mode=, umask=   owner and octal mode of all\n"
+    "     soft, hard    a call fails when the server is away, or waits for it\n"
+    "     timeo=TENTHS  how long it waits where it does not for ever (300: 30 s)\n"
     "     ro, rw        ro: changes get EROFS (/proc/mounts shows rw all the same)\n"
     "     allow_other   let other users in, as the modes say\n"
     "     nobrl         locks work within this mount only\n"

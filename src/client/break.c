@@ -130,7 +130,7 @@ static struct client_lease *next_ack(struct conn *c, unsigned *ret_state)
 {
     struct client_lease *l = NULL;
     pthread_mutex_lock(&c->lock);
-    while (!l && !list_empty(&c->acks) && !c->dead && c->credits) {
+    while (!l && !list_empty(&c->acks) && c->up && c->credits) {
         l = container_of(c->acks.next, struct client_lease, link);
         list_del(&l->link);
         if (l->on_server) {

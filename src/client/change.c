@@ -17,6 +17,7 @@
 #include <stdlib.h>
 
 #include "client/file.h"
+#include "client/kept.h"
 
 enum { SETTINGS_MAX = 3 };
 
@@ -60,14 +61,15 @@ static int set_answered(const struct operation *op, const struct compound *m, un
     return 0;
 }
 
-int set_open(const struct operation *op, struct wire_file_id id, const struct setting *s,
+int set_open(const struct operation *op, struct handle *h, const struct setting *s,
              uint32_t *ret_status)
 {
     struct error why;
     struct compound *m = compound_new(op->client->conn, s->data.len);
     if (!m)
         return operation_error(op, -ENOMEM, "out of memory");
-    add_set(m, id, s);
+    add_set(m, WIRE_FILE_ID_NONE, s);
+    compound_by(m, h);
     int r = compound_run(m, &why);
     if (r < 0) {
         r = operation_failed(op, &why);
@@ -159,7 +161,7 @@ static int change_one_by_one(const struct operation *op, const struct rd *name,
         return r;
     for (unsigned i = 0; i < change->count && r == 0; i++) {
         uint32_t status = 0;
-        r = set_open(op, h->id, &change->set[i], &status);
+        r = set_open(op, h, &change->set[i], &status);
         if (r < 0 && change->set[i].optional)
             r = 0;
         else if (r < 0)
@@ -188,7 +190,9 @@ static int change_path(const struct operation *op, enum client_style style,
             goto out;
         *ret = (struct changed){0};
     }
-    r = change_one_by_one(op, &path.name, style, change, ret);
+    do {
+        r = change_one_by_one(op, &path.name, style, change, ret);
+    } while (r == LOST_OPEN && change->how.disposition == FILE_OPEN);
     if (r == 0)
         conn_learn(c->conn, retry.learn);
 out:
@@ -247,7 +251,7 @@ int client_file_set_basic(struct client_file *f, const struct client_basic *basi
     const struct operation op = {f->client, "set attributes of", f->path, err};
     uint8_t buf[WIRE_BASIC_SIZE];
     const struct setting set = basic_setting(basic, false, buf);
-    return set_open(&op, f->handle->id, &set, NULL);
+    return set_open(&op, f->handle, &set, NULL);
 }
 
 int client_set_size(struct client *c, const char *path, uint64_t size,
@@ -346,8 +350,11 @@ int client_rename(struct client *c, const char *from, const char *to, bool repla
                   struct file_attr *ret_attr, struct error *err)
 {
     const struct operation op = {c, "rename", from, err, .to = to};
-    return give_name(&op, ACCESS_DELETE, FILE_RENAME_INFORMATION, to, replace, keys, style,
-                     ret_attr);
+    int r =
+        give_name(&op, ACCESS_DELETE, FILE_RENAME_INFORMATION, to, replace, keys, style, ret_attr);
+    if (r == 0)
+        kept_renamed(c->conn, from, to);
+    return r;
 }
 
 int client_link(struct client *c, const char *from, const char *to, bool replace,
@@ -367,8 +374,10 @@ int client_file_rename(struct client_file *f, const char *to, bool replace, stru
     struct target target;
     int r = target_init(&op, FILE_RENAME_INFORMATION, to, replace, &target);
     if (r == 0)
-        r = set_open(&op, f->handle->id, &target.set, NULL);
+        r = set_open(&op, f->handle, &target.set, NULL);
     target_done(&target);
+    if (r == 0)
+        handle_renamed(f->client->conn, f->handle, to);
     return r;
 }
 
@@ -465,23 +474,23 @@ int client_remove(struct client *c, const char *path, bool dir, const struct cli
 int client_file_remove(struct client_file *f, struct error *err)
 {
     const struct operation op = {f->client, "remove", f->path, err};
-    const struct wire_file_id id = f->handle->id;
+    struct handle *h = f->handle;
     const struct setting remove_now = removal();
     struct file_attr attr;
     struct read_only ro;
     uint32_t status = 0;
 
-    int r = set_open(&op, id, &remove_now, &status);
-    if (!status_is(status, STATUS_CANNOT_DELETE) || stat_open(&op, id, &attr) < 0 ||
+    int r = set_open(&op, h, &remove_now, &status);
+    if (!status_is(status, STATUS_CANNOT_DELETE) || stat_open(&op, h, &attr) < 0 ||
         !is_read_only(status, &attr))
         return r;
     read_only_init(attr.attributes, &ro);
     const struct setting off = read_only_setting(ro.off, false),
                          on = read_only_setting(ro.on, true);
-    if (set_open(&op, id, &off, NULL) < 0)
+    if (set_open(&op, h, &off, NULL) < 0)
         return r;
-    r = set_open(&op, id, &remove_now, NULL);
+    r = set_open(&op, h, &remove_now, NULL);
     const struct operation quiet = {f->client, "remove", f->path, NULL};
-    (void)set_open(&quiet, id, &on, NULL);
+    (void)set_open(&quiet, h, &on, NULL);
     return r;
 }

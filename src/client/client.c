@@ -1,15 +1,17 @@
 /*
  * The client object: connect, negotiate, log on, connect the tree, in a straight line under one
  * deadline; and the way back. What failed half-way is torn down by the same function as what stood.
+ * revive.c takes the same steps for a connection that was lost.
  */
 #include "client/client.h"
 
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 #include "client/auth.h"
-#include "client/operation.h"
+#include "client/revive.h"
 
 #define GOODBYE (5 * NS_PER_SEC) /* the most that TREE_DISCONNECT and LOGOFF may take */
 
@@ -19,8 +21,25 @@ static struct client *destroy(struct client *c)
     auth_source_free(c->source);
     free(c->host);
     free(c->share);
+    free((char *)c->options.address);
     free(c);
     return NULL;
+}
+
+/* So that a lost connection can be made again; who logs on is in c->source. */
+static int copy_options(struct client *c, const struct client_options *options)
+{
+    struct client_options *o = &c->options;
+    c->map_names = options->map_names;
+    c->host = strdup(options->host);
+    c->share = strdup(options->share);
+    *o = *options;
+    o->host = c->host;
+    o->share = c->share;
+    o->address = options->address ? strdup(options->address) : NULL;
+    o->user = o->domain = o->password = o->keytab = NULL;
+    o->cache_uid = NULL;
+    return c->host && c->share && (o->address || !options->address) ? 0 : -ENOMEM;
 }
 
 int client_connect(const struct client_options *options, struct client **ret, struct error *err)
@@ -30,12 +49,11 @@ int client_connect(const struct client_options *options, struct client **ret, st
     if (!c)
         return error_set(err, -ENOMEM, 0, "out of memory");
 
-    int r = -ENOMEM;
-    c->map_names = options->map_names;
-    c->host = strdup(options->host);
-    c->share = strdup(options->share);
-    if (!c->host || !c->share) {
-        error_set(err, r, 0, "out of memory");
+    int r = copy_options(c, options);
+    if (r == 0 && getrandom(c->guid, sizeof(c->guid), 0) != sizeof(c->guid))
+        r = -EIO;
+    if (r < 0) {
+        error_set(err, r, 0, r == -ENOMEM ? "out of memory" : "there are no random numbers");
         goto failed;
     }
     r = auth_source_new(options, &c->source, err);
@@ -56,9 +74,12 @@ int client_connect(const struct client_options *options, struct client **ret, st
     r = conn_establish(c->conn, err);
     if (r < 0)
         goto failed;
-    c->facts.address = c->conn->address;
+    memcpy(c->facts.address, c->conn->address, sizeof(c->facts.address));
     c->facts.logon = auth_source_logon(c->source);
     c->facts.user = c->user;
+    r = revive_start(c, err);
+    if (r < 0)
+        goto failed;
     *ret = c;
     return 0;
 
@@ -71,11 +92,11 @@ struct client *client_free(struct client *c)
 {
     if (!c)
         return NULL;
+    revive_stop(c);
     pthread_mutex_lock(&c->conn->lock);
-    c->conn->closing = true;
-    bool dead = c->conn->dead;
+    bool up = c->conn->up;
     pthread_mutex_unlock(&c->conn->lock);
-    if (!dead) {
+    if (up) {
         c->conn->deadline_cap = clock_now() + GOODBYE;
         tree_disconnect(c);
         session_logoff(c);
@@ -83,9 +104,28 @@ struct client *client_free(struct client *c)
     return destroy(c);
 }
 
+unsigned client_losses(struct client *c, bool *ret_stands)
+{
+    pthread_mutex_lock(&c->conn->lock);
+    unsigned losses = c->conn->epoch;
+    *ret_stands = c->conn->up;
+    pthread_mutex_unlock(&c->conn->lock);
+    return losses;
+}
+
+void client_hurry(struct client *c, uint64_t ns)
+{
+    pthread_mutex_lock(&c->conn->lock);
+    c->conn->leave_by = clock_now() + ns;
+    pthread_cond_broadcast(&c->conn->changed);
+    pthread_mutex_unlock(&c->conn->lock);
+}
+
 void client_facts(const struct client *c, struct client_facts *ret)
 {
+    pthread_mutex_lock(&c->conn->lock);
     *ret = c->facts;
+    pthread_mutex_unlock(&c->conn->lock);
 }
 
 int client_echo(struct client *c, struct error *err)

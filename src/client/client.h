@@ -11,6 +11,7 @@
 #ifndef LARDER_CLIENT_CLIENT_H
 #define LARDER_CLIENT_CLIENT_H
 
+#include <errno.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -40,6 +41,9 @@ struct client_keys;
 struct conn_events {
     void (*session_lost)(void *user,
                          const struct error *why); /* once, when the connection is gone */
+    /* On a thread of its own: there is a new connection, for everybody; nothing that was promised
+     * or watched on the old one is. NULL: nobody wants to know. */
+    void (*session_back)(void *user);
     /*
      * The server promises no more than `state` from now on (which may have lost nothing: then
      * something was lost on the way, and what was believed by this lease is to be dropped all the
@@ -58,6 +62,13 @@ enum client_logon {
     CLIENT_LOGON_KERBEROS,  /* by a ticket for cifs/`host`: from a cache, by a keytab or a password
                              */
     CLIENT_LOGON_ANONYMOUS, /* not at all: a session without a key, as a guest's */
+};
+
+/* What becomes of a lost connection, and who waits for it. */
+enum client_reconnect {
+    CLIENT_NEVER, /* it stays lost */
+    CLIENT_SOFT,  /* it is made again; a call waits for that for request_timeout */
+    CLIENT_HARD,  /* a call waits until it is there, or client_hurry is called */
 };
 
 struct client_options {
@@ -88,6 +99,7 @@ struct client_options {
     uint64_t connect_timeout_ns;       /* 0: 10 s; all of resolve, connect, negotiate, logon */
     uint64_t request_timeout_ns;       /* 0: 30 s */
     uint64_t echo_interval_ns;         /* idle time before an ECHO probes; 0: 60 s */
+    enum client_reconnect reconnect;
     bool
         map_names; /* characters that SMB reserves travel as private-use ones (name mapping, SFM) */
     struct observe *observe;      /* borrowed; outlives the client */
@@ -111,7 +123,14 @@ int client_connect(const struct client_options *options, struct client **ret, st
  */
 struct client *client_free(struct client *c);
 
-/* What was agreed; constant after client_connect. */
+/* How often the connection ended so far, attempts to make it again included; *ret_stands: whether
+ * there is one. */
+unsigned client_losses(struct client *c, bool *ret_stands);
+/* It is to end: from now on nobody waits for longer than `ns` from now for a connection that is
+ * lost. Any thread. */
+void client_hurry(struct client *c, uint64_t ns);
+
+/* What was agreed; constant after client_connect, but for session_id and address. */
 struct client_facts {
     uint16_t dialect;
     const char *dialect_name;     /* "3.1.1" */
@@ -125,7 +144,7 @@ struct client_facts {
     const char *logon; /* "NTLM", "Kerberos" or "anonymous" */
     const char *user;  /* as what it was logged on */
     uint64_t session_id;
-    const char *address; /* the peer's, as text */
+    char address[64]; /* the peer's, as text */
 };
 void client_facts(const struct client *c, struct client_facts *ret);
 
@@ -163,8 +182,11 @@ struct client_list_result {
  * pipelined, CLOSE deferred. With `first_only`, a CLIENT_COMPOUND listing that is not complete
  * after its first round trip ends there with complete = false (a guess that was too large); it is
  * an error for nobody. No match at all for a pattern (NO_SUCH_FILE) is a complete, empty listing.
- * An error in the middle is an error, never an end.
+ * An error in the middle is an error, never an end. CLIENT_LISTING_LOST, of all that list: the
+ * connection was lost in the middle, and with it the place: what was told so far is void, and the
+ * listing has to be begun anew.
  */
+#define CLIENT_LISTING_LOST (-ECONNABORTED)
 int client_list(struct client *c, const char *path, const char *pattern, enum client_style style,
                 bool first_only, client_entry_fn entry, void *user, struct client_list_result *ret,
                 struct error *err);

@@ -10,6 +10,7 @@
 #include <string.h>
 
 #include "client/file.h"
+#include "client/kept.h"
 
 struct client_closing {
     struct client *client;
@@ -30,6 +31,14 @@ int close_answered(const struct operation *op, const struct compound *m, unsigne
     return 0;
 }
 
+/* With the connection it was closed, too. */
+static int closed_by_loss(struct file_attr *ret_attr)
+{
+    if (ret_attr)
+        *ret_attr = (struct file_attr){0};
+    return 0;
+}
+
 int close_run(const struct operation *op, struct handle *h, enum client_style style,
               struct file_attr *ret_attr)
 {
@@ -44,13 +53,22 @@ int close_run(const struct operation *op, struct handle *h, enum client_style st
         conn_close_later(c, h);
         return operation_error(op, -ENOMEM, "out of memory");
     }
+    if (!handle_leave(c, h)) {
+        compound_free(m);
+        return 0;
+    }
     lease_release(c, h);
-    add_close(m, h->id, ret_attr != NULL);
+    add_close(m, WIRE_FILE_ID_NONE, ret_attr != NULL);
+    compound_by(m, h);
     m->closes = h;
+    m->once = true;
     int r = compound_run(m, &why);
     m->closes = NULL;
+    if (r < 0 && (m->lost || r == LOST_OPEN) && c->revives)
+        r = closed_by_loss(ret_attr);
+    else
+        r = r < 0 ? operation_failed(op, &why) : close_answered(op, m, 0, ret_attr);
     handle_free(c, h);
-    r = r < 0 ? operation_failed(op, &why) : close_answered(op, m, 0, ret_attr);
     compound_free(m);
     return r;
 }
@@ -89,8 +107,14 @@ struct client_closing *client_close_begin(struct client_file *f)
     free(f);
     if (!closing)
         goto later;
+    if (!handle_leave(c, h)) {
+        compound_free(closing->m);
+        free(closing);
+        return NULL;
+    }
     lease_release(c, h);
-    add_close(closing->m, h->id, true);
+    add_close(closing->m, WIRE_FILE_ID_NONE, true);
+    compound_by(closing->m, h);
     closing->m->closes = h;
     int r = compound_submit(closing->m, 0, NULL);
     closing->m->closes = NULL;

@@ -32,6 +32,7 @@ struct compound *compound_new(struct conn *c, size_t extra)
         return NULL;
     memset(m, 0, sizeof(*m));
     m->conn = c;
+    list_init(&m->link);
     m->w = wr_init(m->buf, cap);
     wr_zero(&m->w, WIRE_FRAME_HEADER);
     m->wake = &c->wakes[atomic_fetch_add_explicit(&c->next_wake, 1, memory_order_relaxed) % WAKES];
@@ -84,6 +85,19 @@ static struct rd tail_of(const struct compound *m, unsigned i)
     return i + 1 == m->count ? m->tail : rd_init(NULL, 0);
 }
 
+/* Caller holds conn->lock. The id that the open has here and now. */
+static int name_open(struct compound *m)
+{
+    struct request *q = &m->request[0];
+    if (!m->by)
+        return 0;
+    if (m->by->epoch != m->conn->epoch)
+        return LOST_OPEN;
+    wire_file_id_replace(q->header.command, m->buf + q->offset + WIRE_HEADER_SIZE,
+                         q->len - WIRE_HEADER_SIZE, m->by->id);
+    return 0;
+}
+
 /* Caller holds conn->lock and has the credits. */
 static int register_requests(struct compound *m, uint32_t charge)
 {
@@ -91,6 +105,9 @@ static int register_requests(struct compound *m, uint32_t charge)
     uint16_t ask = credit_request(c, charge);
     uint64_t id = c->next_message_id, now = clock_now();
 
+    int r = name_open(m);
+    if (r < 0)
+        return r;
     m->sealed = c->sealing;
     bool sign = c->signer && !m->sealed && (c->signing || m->signs);
     for (unsigned i = 0; i < m->count; i++) {
@@ -113,6 +130,10 @@ static int register_requests(struct compound *m, uint32_t charge)
     }
     c->next_message_id = id;
     m->unanswered = m->count;
+    m->epoch = c->epoch;
+    m->left = true;
+    if (m->handle)
+        m->handle->epoch = c->epoch;
     lease_registered(m);
     return 0;
 }
@@ -155,12 +176,21 @@ static int wrap(struct conn *c, struct seal *seal, struct rd head, struct rd tai
     return 0;
 }
 
-/* `why` is constant once the connection is dead. */
-static int submit_error(const struct conn *c, int r, struct error *err)
+static int lost_error(struct conn *c, struct error *err)
+{
+    pthread_mutex_lock(&c->lock);
+    struct error why = c->why;
+    pthread_mutex_unlock(&c->lock);
+    return error_set(err, why.code, why.status, "%s", why.text);
+}
+
+static int submit_error(struct conn *c, int r, struct error *err)
 {
     switch (r) {
     case -ENOTCONN:
-        return error_set(err, c->why.code, c->why.status, "%s", c->why.text);
+        return lost_error(c, err);
+    case LOST_OPEN:
+        return error_set(err, r, 0, "the open ended with its connection");
     case -ETIMEDOUT:
         return error_set(err, r, 0, "no credits from the server within %.1f s",
                          (double)c->request_timeout / NS_PER_SEC);
@@ -182,10 +212,36 @@ static uint64_t send_deadline(const struct conn *c, uint64_t deadline, bool lock
     return deadline ? deadline : conn_deadline(c);
 }
 
-static int submit(struct compound *m, uint64_t deadline, bool locked, struct error *err)
+/* Its requests are registered, and their MessageIds used: whatever fails ends the connection. */
+static int send_registered(struct compound *m, const struct secure_signer *signer,
+                           struct seal *seal, bool locked, uint64_t deadline, struct error *err)
 {
     struct conn *c = m->conn;
     struct outgoing out = {0};
+    int r = finish_bytes(m, signer);
+    if (r == 0)
+        r = wrap(c, seal, rd_init(m->buf, m->w.pos), m->tail, &out);
+    if (r < 0) {
+        struct error why;
+        submit_error(c, r, &why);
+        conn_fail(c, &why);
+        return error_set(err, why.code, 0, "%s", why.text);
+    }
+    for (unsigned i = 0; i < m->count; i++)
+        observe_request(c->observe, m->request[i].header.command,
+                        m->request[i].len + tail_of(m, i).len);
+    if (!locked)
+        pthread_mutex_lock(&c->send_lock);
+    r = conn_send_frame(c, out.head, out.tail, deadline);
+    if (!locked)
+        pthread_mutex_unlock(&c->send_lock);
+    frame_unref(out.sealed);
+    return r < 0 ? submit_error(c, -ENOTCONN, err) : 0;
+}
+
+static int submit(struct compound *m, uint64_t deadline, bool locked, struct error *err)
+{
+    struct conn *c = m->conn;
     uint32_t charge = 0;
 
     end_element(m, false);
@@ -205,35 +261,28 @@ static int submit(struct compound *m, uint64_t deadline, bool locked, struct err
     }
     const struct secure_signer *signer = c->signer;
     struct seal *seal = m->sealed ? c->seal : NULL;
+    m->lost = r == -ENOTCONN || r == LOST_OPEN;
+    if (r == 0)
+        conn_send_begin(c);
     pthread_mutex_unlock(&c->lock);
     if (r < 0)
         return submit_error(c, r, err);
 
-    /* from here on the MessageIds are used: whatever fails ends the connection */
-    r = finish_bytes(m, signer);
-    if (r == 0)
-        r = wrap(c, seal, rd_init(m->buf, m->w.pos), m->tail, &out);
-    if (r < 0) {
-        struct error why;
-        submit_error(c, r, &why);
-        conn_fail(c, &why);
-        return error_set(err, why.code, 0, "%s", why.text);
-    }
-    for (unsigned i = 0; i < m->count; i++)
-        observe_request(c->observe, m->request[i].header.command,
-                        m->request[i].len + tail_of(m, i).len);
-    if (!locked)
-        pthread_mutex_lock(&c->send_lock);
-    r = conn_send_frame(c, out.head, out.tail, send_deadline(c, deadline, locked));
-    if (!locked)
-        pthread_mutex_unlock(&c->send_lock);
-    frame_unref(out.sealed);
-    return r < 0 ? submit_error(c, -ENOTCONN, err) : 0;
+    r = send_registered(m, signer, seal, locked, send_deadline(c, deadline, locked), err);
+    pthread_mutex_lock(&c->lock);
+    conn_send_end(c);
+    pthread_mutex_unlock(&c->lock);
+    return r;
 }
 
 int compound_submit(struct compound *m, uint64_t deadline, struct error *err)
 {
-    int r = submit(m, deadline, false, err);
+    int r = m->by && deadline ? handle_ready(m->conn, m->by, err) : 0;
+    if (r < 0) {
+        m->lost = r != LOST_OPEN && r != -EIO;
+        return r;
+    }
+    r = submit(m, deadline, false, err);
     conn_flush(m->conn);
     return r;
 }
@@ -245,13 +294,24 @@ int compound_submit_locked(struct compound *m, struct error *err)
 
 /* ---- waiting ---- */
 
+static void send_cancel(struct conn *c, struct seal *seal, struct rd frame)
+{
+    struct outgoing out;
+    if (wrap(c, seal, frame, (struct rd){0}, &out) < 0)
+        return;
+    observe_request(c->observe, SMB2_CANCEL, frame.len - WIRE_FRAME_HEADER);
+    pthread_mutex_lock(&c->send_lock);
+    (void)conn_send_frame(c, out.head, out.tail, clock_now() + NS_PER_SEC);
+    pthread_mutex_unlock(&c->send_lock);
+    frame_unref(out.sealed);
+}
+
 /* A CANCEL has the MessageId of what it cancels, no credit and no answer (3.2.4.24). */
 static void cancel(struct conn *c, const struct request *q, bool interim, uint64_t async_id)
 {
     uint8_t buf[WIRE_FRAME_HEADER + WIRE_HEADER_SIZE + 4];
     struct wr w = wr_init(buf, sizeof(buf));
     struct wire_header h = q->header;
-    struct outgoing out;
     h.command = SMB2_CANCEL;
     h.credits = 0;
     h.credit_charge = 0;
@@ -268,17 +328,18 @@ static void cancel(struct conn *c, const struct request *q, bool interim, uint64
     pthread_mutex_lock(&c->lock);
     const struct secure_signer *signer = c->signer;
     struct seal *seal = q->compound->sealed ? c->seal : NULL;
+    bool goes = conn_may_send(c) && q->compound->epoch == c->epoch;
+    if (goes)
+        conn_send_begin(c);
     pthread_mutex_unlock(&c->lock);
-    if ((h.flags & SMB2_FLAGS_SIGNED) &&
-        secure_sign(signer, buf + WIRE_FRAME_HEADER, sizeof(buf) - WIRE_FRAME_HEADER) < 0)
+    if (!goes)
         return;
-    if (wrap(c, seal, rd_init(buf, sizeof(buf)), (struct rd){0}, &out) < 0)
-        return;
-    observe_request(c->observe, SMB2_CANCEL, sizeof(buf) - WIRE_FRAME_HEADER);
-    pthread_mutex_lock(&c->send_lock);
-    (void)conn_send_frame(c, out.head, out.tail, clock_now() + NS_PER_SEC);
-    pthread_mutex_unlock(&c->send_lock);
-    frame_unref(out.sealed);
+    if (!(h.flags & SMB2_FLAGS_SIGNED) ||
+        secure_sign(signer, buf + WIRE_FRAME_HEADER, sizeof(buf) - WIRE_FRAME_HEADER) == 0)
+        send_cancel(c, seal, rd_init(buf, sizeof(buf)));
+    pthread_mutex_lock(&c->lock);
+    conn_send_end(c);
+    pthread_mutex_unlock(&c->lock);
 }
 
 void compound_cancel(struct compound *m)
@@ -306,7 +367,7 @@ bool compound_is_answered(struct compound *m)
 {
     struct conn *c = m->conn;
     pthread_mutex_lock(&c->lock);
-    bool yes = m->unanswered == 0 || c->dead;
+    bool yes = m->unanswered == 0 || m->lost;
     pthread_mutex_unlock(&c->lock);
     return yes;
 }
@@ -319,14 +380,14 @@ int compound_wait(struct compound *m, uint64_t deadline, struct error *err)
     int r = 0;
 
     pthread_mutex_lock(&c->lock);
-    while (m->unanswered && !c->dead && !m->stopped && r == 0)
+    while (m->unanswered && !m->lost && !m->stopped && r == 0)
         r = pthread_cond_timedwait(m->wake, &c->lock, &until);
-    bool answered = m->unanswered == 0, dead = c->dead, stopped = m->stopped;
+    bool answered = m->unanswered == 0, lost = m->lost, stopped = m->stopped;
     pthread_mutex_unlock(&c->lock);
 
     if (answered)
         return 0;
-    if (dead)
+    if (lost)
         return submit_error(c, -ENOTCONN, err);
     if (stopped)
         return error_set(err, -ECANCELED, 0, "it was stopped");
@@ -343,11 +404,11 @@ int compound_wait_interim(struct compound *m, uint64_t deadline, struct error *e
     int r = 0;
 
     pthread_mutex_lock(&c->lock);
-    while (!m->request[0].interim && !m->request[0].answered && !c->dead && r == 0)
+    while (!m->request[0].interim && !m->request[0].answered && !m->lost && r == 0)
         r = pthread_cond_timedwait(m->wake, &c->lock, &until);
-    bool dead = c->dead && !m->request[0].answered;
+    bool lost = m->lost && !m->request[0].answered;
     pthread_mutex_unlock(&c->lock);
-    return dead ? submit_error(c, -ENOTCONN, err) : 0;
+    return lost ? submit_error(c, -ENOTCONN, err) : 0;
 }
 
 void compound_wake(struct compound *m)
@@ -363,16 +424,6 @@ void compound_stop(struct compound *m)
     m->stopped = true;
     compound_wake(m);
     pthread_mutex_unlock(&m->conn->lock);
-}
-
-int compound_run(struct compound *m, struct error *err)
-{
-    uint64_t deadline = conn_deadline(m->conn);
-    int r = compound_submit(m, deadline, err);
-    if (r < 0)
-        return r;
-    observe_round_trip(m->conn->observe);
-    return compound_wait(m, deadline, err);
 }
 
 /* ---- ending ---- */
@@ -421,21 +472,31 @@ struct compound *compound_free(struct compound *m)
     struct conn *c = m->conn;
 
     pthread_mutex_lock(&c->lock);
-    if (m->unanswered && !c->dead) {
+    if (m->unanswered && !m->lost) {
         struct handle *open = left_open(m);
         m->abandoned = true;
         m->bell = NULL;
+        m->by = NULL;
         pthread_mutex_unlock(&c->lock);
         conn_close_later(c, open);
         return NULL;
     }
-    if (m->unanswered)
-        for (unsigned i = 0; i < m->count; i++)
-            if (!m->request[i].answered)
-                hash_del(&c->pending, &m->request[i].node);
     pthread_mutex_unlock(&c->lock);
     destroy(m);
     return NULL;
+}
+
+void compound_lose(struct compound *m, bool garbled)
+{
+    for (unsigned i = 0; i < m->count; i++)
+        if (!m->request[i].answered)
+            hash_del(&m->conn->pending, &m->request[i].node);
+    m->lost = true;
+    m->garbled = garbled;
+    if (m->abandoned)
+        list_add_tail(&m->conn->orphans, &m->link);
+    else
+        compound_wake(m);
 }
 
 struct compound *compound_answered(struct compound *m, struct handle **ret_open,

@@ -27,6 +27,7 @@
 
 #define CREDIT_PAYLOAD 65536u /* bytes that one credit pays for (3.1.5.2) */
 #define CREDIT_MAX     8192u  /* more than this is never counted, whatever a server grants */
+#define CREDIT_WANTED  128u   /* what is planned with while there is no connection */
 #define CREDIT_TARGET  512u   /* as many are asked for: 32 MiB under way */
 
 /* What servers take in one FSCTL_SRV_COPYCHUNK unless they say otherwise (3.3.5.15.6). */
@@ -78,23 +79,32 @@ struct frame *frame_unref(struct frame *f); /* returns NULL; NULL is allowed */
 
 struct conn;
 
+struct kept;
+
 /* An open on the server, in memory of its own, so that it can wait in conn->closes for its CLOSE
- * without another allocation. */
+ * without another allocation. It is one of the connection with `epoch`; another connection knows
+ * nothing of it, unless it is opened there again (kept.c). */
 struct handle {
-    struct list link; /* in conn->closes; protected by conn->lock */
-    struct wire_file_id id;
+    struct list link;           /* in conn->closes or conn->kept; protected by conn->lock, as is: */
+    struct wire_file_id id;     /* good in its epoch */
+    unsigned epoch;             /* conn->epoch when its CREATE left */
     struct client_lease *lease; /* by which it was opened, a reference; NULL: none */
-    bool promises;              /* counts in lease->promising; protected by conn->lock */
+    bool promises;              /* counts in lease->promising, in its epoch */
+    bool leased;                /* counts in lease->on_server, in its epoch */
+    struct kept *kept; /* what it takes to open it again; NULL: it ends with its connection.
+                          The pointer is constant once others know the handle */
 };
 /* Frees it, whatever has become of its open. NULL is allowed. conn->lock not held. */
 void handle_free(struct conn *c, struct handle *h);
+/* Takes its lease off. Caller holds conn->lock. */
+void handle_unlease(struct conn *c, struct handle *h);
 
 /* A CREATE that asks for a lease, from its registration until its compound is gone. */
 struct lease_flight {
     struct client_lease *lease;   /* a reference; NULL: none is asked for */
     struct client_lease_ask *ask; /* the caller's; NULL: nobody wants to know */
     struct list link;             /* in lease->flights; protected by conn->lock, as all below */
-    bool under_way;               /* registered, and not answered */
+    bool under_way;               /* registered, and neither answered nor lost */
     unsigned cap;                 /* what the breaks since its registration have left */
     unsigned granted;             /* by its reply, under the cap of that moment */
 };
@@ -108,13 +118,20 @@ struct copy_limits {
 
 struct conn {
     /* constant */
-    int fd;
-    char address[SOCKET_ADDRESS_MAX];
     struct observe *observe;
     struct conn_events events;
     uint64_t request_timeout, echo_interval; /* ns */
+    uint64_t silence;   /* ns after which whoever waits has the server probed; 0: never */
+    bool revives, hard; /* it is made again when it is lost; who waits does so without an end */
+    pthread_t reviver;  /* constant once reviver_started; revive.c */
+    bool reviver_started;
+
+    /* written while nobody but one caller, or the reviver, sends: under send_lock and lock */
+    int fd;
+    char address[SOCKET_ADDRESS_MAX];
     pthread_t receiver;
     bool receiver_started;
+    uint64_t revive_deadline; /* the reviver's alone: for all of one attempt */
 
     /* constant after client_connect */
     uint64_t deadline_cap; /* no request waits longer: while connecting and in client_free */
@@ -161,8 +178,17 @@ struct conn {
     bool sealing;                 /* everything is encrypted, and nothing signed any more */
     bool established;             /* client_connect has succeeded */
     bool closing;                 /* client_free is at work: the end is no news */
-    bool dead;                    /* set once, with why */
+    bool dead;                    /* lost, with why; until it is being made again */
     struct error why;
+    bool up;                /* everybody may send; else, while not dead, the reviver alone */
+    bool was_up;            /* when it was lost: its loss is news */
+    unsigned epoch;         /* how often it was lost */
+    uint32_t credits_lost;  /* how many there were, up to CREDIT_WANTED, when it was lost */
+    unsigned senders;       /* threads that send by what the epoch has: fd, signer */
+    uint64_t leave_by;      /* client_hurry: nobody waits longer for it to come back */
+    pthread_cond_t changed; /* up, dead, closing, senders, leave_by, a kept handle's state */
+    struct list kept;       /* struct handle: those that are opened again */
+    struct list orphans;    /* struct compound: abandoned, and lost; the reviver's to free */
 
     /* the receive thread's alone */
     struct socket_reader reader;
@@ -172,11 +198,17 @@ struct conn {
 
 /* Connects the socket and starts the receive thread. */
 int conn_new(const struct client_options *options, struct conn **ret, struct error *err);
+/* The same once more for a connection that was lost, when conn_bury has returned: as new, but only
+ * the reviver may send. On failure it is as dead as before. */
+int conn_dial(struct conn *c, const struct client_options *options, const atomic_bool *stop,
+              struct error *err);
+/* Nobody uses the lost connection any more when this returns, and nothing is left of it. */
+void conn_bury(struct conn *c);
 /* Ends the connection, joins the receive thread, frees what was never answered. Returns NULL. */
 struct conn *conn_free(struct conn *c);
 
 /* Ends the connection: everybody who waits for it fails with this error. The first reason stays.
- * Any thread; conn->lock not held. */
+ * A thread that may send, the receive thread, or client_free; conn->lock not held. */
 void conn_fail(struct conn *c, const struct error *why);
 
 /* Makes the session known to the receive thread and to all later requests. Takes the signer over.
@@ -198,10 +230,37 @@ void conn_flush(struct conn *c);
  * connection where it cannot. */
 int conn_send_frame(struct conn *c, struct rd frame, struct rd tail, uint64_t deadline);
 
+static inline bool conn_is_reviver(const struct conn *c)
+{
+    return c->reviver_started && pthread_equal(pthread_self(), c->reviver);
+}
+
+/* Caller holds conn->lock. Whether this thread may send. */
+static inline bool conn_may_send(const struct conn *c)
+{
+    return !c->dead && (c->up || conn_is_reviver(c));
+}
+
+/* Caller holds conn->lock. Around the use of what a new connection replaces, without the lock. */
+static inline void conn_send_begin(struct conn *c)
+{
+    c->senders++;
+}
+
+static inline void conn_send_end(struct conn *c)
+{
+    if (--c->senders == 0 && c->dead)
+        pthread_cond_broadcast(&c->changed);
+}
+
+/* For one request; the reviver's are bounded together. */
 static inline uint64_t conn_deadline(const struct conn *c)
 {
+    uint64_t cap = conn_is_reviver(c) ? c->revive_deadline : c->deadline_cap;
+    if (c->hard && cap == CLOCK_NEVER)
+        return CLOCK_NEVER;
     uint64_t t = clock_now() + c->request_timeout;
-    return t < c->deadline_cap ? t : c->deadline_cap;
+    return t < cap ? t : cap;
 }
 
 static inline bool conn_refuses(struct conn *c, unsigned what)
@@ -281,7 +340,16 @@ struct compound {
     struct lease_flight flight; /* of that CREATE */
     struct handle *closes;      /* the open that its CLOSE ends, borrowed until it has left */
     struct client_lease *acks;  /* the lease that it acknowledges the break of, a reference */
+    struct handle *by;          /* the open that its first element is on, borrowed; NULL: none */
+    unsigned epoch;             /* conn->epoch when it left; protected by conn->lock */
     unsigned unanswered;        /* protected by conn->lock */
+    bool left;                  /* it has been sent at least once, at least in part */
+    bool once;                  /* it is not to be sent again where it has left once */
+    bool lost;                  /* its connection ended before it was answered; protected by lock */
+    bool garbled;               /* because of what the server sent; as `lost` */
+    unsigned repeats;           /* how often it was sent again */
+    uint64_t wait_until;        /* for a connection to come back; 0: was never waited for */
+    struct list link;           /* in conn->orphans; protected by conn->lock */
     bool signs;                 /* signed also in a session that is not */
     bool sealed;          /* written with its registration; protected by conn->lock until then */
     bool abandoned;       /* protected by conn->lock; the connection owns it now */
@@ -303,7 +371,12 @@ struct wr *compound_add(struct compound *m, uint16_t command, uint32_t payload);
 /* The last element ends in these bytes, which are not copied: they are the caller's until
  * compound_submit has returned. No element follows. */
 void compound_tail(struct compound *m, const void *data, size_t len);
-/* Signs and sends. Errors as credit_take's, -EMSGSIZE for what did not fit, -ENOMEM. */
+/* The FileId of its first element is that of `h` whenever it leaves: `h` is borrowed. */
+static inline void compound_by(struct compound *m, struct handle *h)
+{
+    m->by = h;
+}
+/* Signs and sends. Errors as credit_take's, -EMSGSIZE for what did not fit, -ENOMEM; LOST_OPEN. */
 int compound_submit(struct compound *m, uint64_t deadline, struct error *err);
 /* The same for a caller who holds send_lock and does not wait for credits. */
 int compound_submit_locked(struct compound *m, struct error *err);
@@ -321,8 +394,12 @@ void compound_stop(struct compound *m);
 void compound_wake(struct compound *m);
 /* CANCELs what is unanswered. */
 void compound_cancel(struct compound *m);
-/* Submits and waits within one request deadline: one round trip. */
+/* Submits and waits within one request deadline: one round trip. Where the connection is lost it
+ * waits for the next one and is sent again, unless it is `once` (again.c). */
 int compound_run(struct compound *m, struct error *err);
+/* Its connection has ended before it was answered; `garbled`: by what the server sent. Caller holds
+ * conn->lock. */
+void compound_lose(struct compound *m, bool garbled);
 /* Returns NULL. NULL is allowed. */
 struct compound *compound_free(struct compound *m);
 /* For the receive thread. compound_answered: one more reply is in; caller holds conn->lock.
@@ -331,6 +408,29 @@ struct compound *compound_free(struct compound *m);
 struct compound *compound_answered(struct compound *m, struct handle **ret_open,
                                    pthread_cond_t **ret_wake);
 void compound_orphaned(struct compound *m);
+
+/* ---- again.c ---- */
+
+/* The open that a compound is on ended with its connection, and is not opened again. */
+#define LOST_OPEN (-ECONNABORTED)
+
+/* Submitting or waiting has come to *inout. True: the connection was lost and stands again, and the
+ * compound may be submitted as if it had never been. Else *inout and err say what is to be said. */
+bool compound_again(struct compound *m, int *inout, struct error *err);
+/* Waits until everybody may send, or `until`. Caller holds conn->lock. */
+bool conn_wait_up(struct conn *c, uint64_t until);
+/* Until when a call that begins now waits for a lost connection; caller holds conn->lock. */
+uint64_t conn_patience(const struct conn *c);
+/* Nobody could wait any longer. */
+int conn_away(struct conn *c, struct error *err);
+
+/* ---- kept.c: opens that outlive their connection ---- */
+
+/* Makes `h` good in this epoch, waiting for somebody else who is at it. 0; LOST_OPEN; -EIO where it
+ * could not be opened again; other errors: not now. Not with the lock. */
+int handle_ready(struct conn *c, struct handle *h, struct error *err);
+/* Ends with its handle. Not with the lock. NULL is allowed. */
+void kept_free(struct kept *k);
 
 static inline uint32_t compound_status(const struct compound *m, unsigned i)
 {

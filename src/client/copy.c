@@ -26,7 +26,7 @@ struct copying {
 static int ask_key(const struct operation *op, struct client_file *from, struct wire_copy_key *ret)
 {
     struct ioctl io = {.code = FSCTL_SRV_REQUEST_RESUME_KEY, .max_output = KEY_OUTPUT};
-    int r = ioctl_run(op, from->handle->id, &io);
+    int r = ioctl_run(op, from->handle, &io);
     if (r == 0 && !status_is(io.status, STATUS_SUCCESS))
         r = operation_status(op, io.status);
     else if (r == 0 && wire_copy_key_decode(io.output, ret) < 0)
@@ -139,7 +139,7 @@ static int copy_some(struct copying *x, uint64_t *ret)
     };
 
     *ret = 0;
-    int r = ioctl_run(x->op, x->to->handle->id, &io);
+    int r = ioctl_run(x->op, x->to->handle, &io);
     if (r < 0)
         return r;
     if (status_is(io.status, STATUS_SUCCESS))
@@ -158,7 +158,7 @@ static int copy_some(struct copying *x, uint64_t *ret)
 static int clamp(struct copying *x, uint64_t *ret_size)
 {
     struct file_attr now;
-    int r = stat_open(x->op, x->from->handle->id, &now);
+    int r = stat_open(x->op, x->from->handle, &now);
     if (r < 0)
         return r;
     uint64_t there = now.size > x->from_offset ? now.size - x->from_offset : 0;

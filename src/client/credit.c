@@ -53,15 +53,15 @@ int credit_take(struct conn *c, uint32_t n, uint64_t deadline)
     int r = 0;
 
     list_add_tail(&c->credit_waiters, &me.link);
-    if (deadline && !c->dead && !can_take(c, &me, n))
+    if (deadline && conn_may_send(c) && !can_take(c, &me, n))
         observe_credit_stall(c->observe);
-    while (r == 0 && !c->dead && !can_take(c, &me, n)) {
+    while (r == 0 && conn_may_send(c) && !can_take(c, &me, n)) {
         if (deadline == 0 || c->credits + c->in_flight - kept_back(c) < n)
             r = -EAGAIN;
         else if (pthread_cond_timedwait(&c->credit_cond, &c->lock, &until) == ETIMEDOUT)
             r = -ETIMEDOUT;
     }
-    if (c->dead)
+    if (!conn_may_send(c))
         r = -ENOTCONN;
     list_del(&me.link);
     if (r == 0)
@@ -72,7 +72,7 @@ int credit_take(struct conn *c, uint32_t n, uint64_t deadline)
 
 int credit_take_kept(struct conn *c, uint32_t n)
 {
-    if (c->dead)
+    if (!conn_may_send(c))
         return -ENOTCONN;
     if (c->credits < n)
         return -EAGAIN;
@@ -98,7 +98,8 @@ uint16_t credit_request(const struct conn *c, uint32_t charge)
 uint32_t credit_total(struct conn *c)
 {
     pthread_mutex_lock(&c->lock);
-    uint32_t all = c->credits + c->in_flight - kept_back(c);
+    bool plans = !c->up && !conn_may_send(c); /* with what there will be again */
+    uint32_t all = plans ? c->credits_lost : c->credits + c->in_flight - kept_back(c);
     pthread_mutex_unlock(&c->lock);
     return all;
 }

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "client/file.h"
+#include "client/kept.h"
 
 struct client_file *file_new(struct client *c, const char *path)
 {
@@ -162,6 +163,14 @@ static int open_to_read(struct client *c, const char *path, enum client_style st
         free(f);
         return r;
     }
+    handle_keep(&op, f->handle,
+                &(struct client_how){
+                    .access = FILE_READ_DATA,
+                    .share = FILE_SHARE_ALL,
+                    .options = FILE_NON_DIRECTORY_FILE,
+                    .lease = lease,
+                },
+                &attr);
     atomic_store(&f->size, attr.size);
     *ret = f;
     *ret_attr = attr;
@@ -211,6 +220,7 @@ int client_create(struct client *c, const char *path, const struct client_how *h
         free(f);
         return r;
     }
+    handle_keep(&op, f->handle, how, &attr);
     atomic_store(&f->size, attr.size);
     *ret = f;
     *ret_attr = attr;
@@ -223,7 +233,8 @@ int client_create(struct client *c, const char *path, const struct client_how *h
 
 static void add_piece(struct compound *m, const struct pipeline *p, uint64_t offset, uint32_t len)
 {
-    add_read(m, p->file->handle->id, len, offset);
+    add_read(m, WIRE_FILE_ID_NONE, len, offset);
+    compound_by(m, p->file->handle);
 }
 
 /* The answer to `piece` brought `len` bytes: whether the file may go on behind them. */
@@ -382,5 +393,5 @@ int client_read_bytes(struct client_file *f, size_t len, uint64_t offset, struct
 int client_file_stat(struct client_file *f, struct file_attr *ret, struct error *err)
 {
     const struct operation op = {f->client, "stat", f->path, err};
-    return stat_open(&op, f->handle->id, ret);
+    return stat_open(&op, f->handle, ret);
 }

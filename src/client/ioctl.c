@@ -41,13 +41,14 @@ int ioctl_answered(const struct operation *op, struct compound *m, unsigned i, s
     return 0;
 }
 
-int ioctl_run(const struct operation *op, struct wire_file_id id, struct ioctl *io)
+int ioctl_run(const struct operation *op, struct handle *h, struct ioctl *io)
 {
     struct error why;
     struct compound *m = compound_new(op->client->conn, io->input.len);
     if (!m)
         return operation_error(op, -ENOMEM, "out of memory");
-    add_ioctl(m, id, io);
+    add_ioctl(m, WIRE_FILE_ID_NONE, io);
+    compound_by(m, h);
     int r = compound_run(m, &why);
     r = r < 0 ? operation_failed(op, &why) : ioctl_answered(op, m, 0, io);
     compound_free(m);
@@ -65,7 +66,7 @@ static int control(const struct operation *op, struct client_file *f, uint32_t c
                    struct rd input)
 {
     struct ioctl io = {.code = code, .input = input};
-    int r = ioctl_run(op, f->handle->id, &io);
+    int r = ioctl_run(op, f->handle, &io);
     if (r == 0 && !status_is(io.status, STATUS_SUCCESS))
         r = operation_status(op, io.status);
     ioctl_done(&io);
@@ -133,7 +134,7 @@ static int ask_range(const struct operation *op, struct client_file *f,
         .input = rd_init(buf, input.pos),
         .max_output = RANGES_OUTPUT,
     };
-    int r = ioctl_run(op, f->handle->id, &io);
+    int r = ioctl_run(op, f->handle, &io);
     if (r < 0)
         return r;
     if (has_output(io.status))

@@ -18,7 +18,7 @@ void add_ioctl(struct compound *m, struct wire_file_id id, const struct ioctl *i
 /* Takes the answer at `i`; whether the server did it is in io->status. */
 int ioctl_answered(const struct operation *op, struct compound *m, unsigned i, struct ioctl *io);
 /* By itself, waited for. 0: there is an answer. */
-int ioctl_run(const struct operation *op, struct wire_file_id id, struct ioctl *io);
+int ioctl_run(const struct operation *op, struct handle *h, struct ioctl *io);
 /* Harmless where nothing was answered. */
 void ioctl_done(struct ioctl *io);
 

@@ -190,8 +190,10 @@ void lease_registered(struct compound *m)
         l->creating++;
         list_add_tail(&l->flights, &m->flight.link);
     }
-    if (m->closes && m->closes->lease)
+    if (m->closes && m->closes->leased) {
+        m->closes->leased = false;
         m->closes->lease->on_server--;
+    }
 }
 
 /* The CREATE is not under way any more. */
@@ -240,13 +242,12 @@ void lease_flight_done(struct compound *m)
 
 /* ---- opens ---- */
 
-/* Caller holds conn->lock. */
-static void release(struct handle *h)
+/* Caller holds conn->lock. What was promised on another connection is counted no more. */
+static void release(struct conn *c, struct handle *h)
 {
-    if (!h->promises)
-        return;
+    bool counts = h->promises && h->epoch == c->epoch;
     h->promises = false;
-    if (--h->lease->promising == 0)
+    if (counts && --h->lease->promising == 0)
         lease_set_state(h->lease, 0);
 }
 
@@ -255,7 +256,7 @@ void lease_release(struct conn *c, struct handle *h)
     if (!h->lease)
         return;
     pthread_mutex_lock(&c->lock);
-    release(h);
+    release(c, h);
     pthread_mutex_unlock(&c->lock);
 }
 
@@ -263,11 +264,22 @@ void handle_free(struct conn *c, struct handle *h)
 {
     if (h && h->lease) {
         pthread_mutex_lock(&c->lock);
-        release(h);
-        lease_unref(h->lease);
+        handle_unlease(c, h);
         pthread_mutex_unlock(&c->lock);
     }
+    if (h)
+        kept_free(h->kept);
     free(h);
+}
+
+void handle_unlease(struct conn *c, struct handle *h)
+{
+    if (!h->lease)
+        return;
+    release(c, h);
+    lease_unref(h->lease);
+    h->lease = NULL;
+    h->leased = false;
 }
 
 /* ---- replies ---- */
@@ -317,6 +329,7 @@ static bool granted(struct compound *m, const struct wire_lease *grant)
     f->granted = state;
     m->handle->lease = lease_ref(l);
     m->handle->promises = state != 0;
+    m->handle->leased = true;
     l->promising += state != 0;
     l->on_server++;
     return tells;
@@ -349,6 +362,18 @@ void lease_reply(struct conn *c, struct request *q, const struct wire_header *h,
 
 void lease_lose_all(struct conn *c)
 {
-    for (struct hash_node *n = NULL; (n = hash_each(&c->leases, n));)
-        lease_set_state(container_of(n, struct client_lease, node), 0);
+    struct list *item;
+    for (struct hash_node *n = NULL; (n = hash_each(&c->leases, n));) {
+        struct client_lease *l = container_of(n, struct client_lease, node);
+        lease_set_state(l, 0);
+        l->promising = l->on_server = 0;
+        l->owes = false;
+        list_del(&l->link);
+        list_for_each(item, &l->flights)
+        {
+            struct lease_flight *f = container_of(item, struct lease_flight, link);
+            f->cap = 0;
+            landed(f);
+        }
+    }
 }

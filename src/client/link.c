@@ -62,7 +62,7 @@ static int ioctl_alone(const struct operation *op, struct ioctl *io, struct hand
                        unsigned learn)
 {
     struct conn *c = op->client->conn;
-    int r = ioctl_run(op, h->id, io);
+    int r = ioctl_run(op, h, io);
     if (r < 0)
         conn_close_later(c, h);
     else if (!is_refusal(io->status))
@@ -236,7 +236,7 @@ static int take_back(const struct operation *op, struct handle *h, uint32_t stat
     static const uint8_t yes[] = {1};
     const struct operation quiet = {op->client, op->verb, op->path, NULL};
     const struct setting remove = {FILE_DISPOSITION_INFORMATION, rd_init(yes, sizeof(yes))};
-    (void)set_open(&quiet, h->id, &remove, NULL);
+    (void)set_open(&quiet, h, &remove, NULL);
     (void)close_run(&quiet, h, CLIENT_SINGLE, NULL);
     /* a file system without reparse points says that the file is none */
     if (status_is(status, STATUS_NOT_A_REPARSE_POINT))

@@ -235,8 +235,9 @@ static int next_buffers(struct listing *l, enum client_style style)
     if (!m)
         return operation_error(op, -ENOMEM, "out of memory");
     for (unsigned i = 0; i < n; i++)
-        add_query_directory(l, m, i ? WIRE_FILE_ID_RELATED : l->handle->id, buffer,
+        add_query_directory(l, m, i ? WIRE_FILE_ID_RELATED : WIRE_FILE_ID_NONE, buffer,
                             i == 0 && l->restart);
+    compound_by(m, l->handle);
 
     int r = compound_run(m, &why);
     if (r == -EAGAIN && (n > 1 || buffer > BUFFER_SMALL)) { /* credits became fewer meanwhile */

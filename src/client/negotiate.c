@@ -65,21 +65,31 @@ static void fill_contexts(const struct client_options *options, struct wire_nego
         choose(options->signer_count, options->signers, signers, CLIENT_SIGNERS, x->signing);
 }
 
-static void fill_request(const struct client_options *options, struct wire_negotiate_request *m)
+/* A connection that is made again wants what was agreed before: see apply. */
+static bool is_offered(const struct client *c, const struct client_options *options,
+                       uint16_t dialect)
+{
+    if (c->agreed.dialect)
+        return dialect == c->agreed.dialect;
+    return dialect >= options->dialect_min && dialect <= options->dialect_max;
+}
+
+static void fill_request(const struct client *c, const struct client_options *options,
+                         struct wire_negotiate_request *m)
 {
     *m = (struct wire_negotiate_request){
         .security_mode = options->require_signing ? SMB2_NEGOTIATE_SIGNING_REQUIRED
                                                   : SMB2_NEGOTIATE_SIGNING_ENABLED,
     };
     for (unsigned i = 0; i < DIALECTS; i++)
-        if (dialects[i] >= options->dialect_min && dialects[i] <= options->dialect_max)
+        if (is_offered(c, options, dialects[i]))
             m->dialect[m->dialect_count++] = dialects[i];
     if (m->dialect_count == 0)
         return;
 
     uint16_t highest = m->dialect[m->dialect_count - 1];
     if (highest >= SMB2_DIALECT_210)
-        getrandom(m->client_guid, sizeof(m->client_guid), 0);
+        memcpy(m->client_guid, c->guid, sizeof(m->client_guid));
     if (highest >= SMB2_DIALECT_300)
         m->capabilities =
             SMB2_GLOBAL_CAP_LARGE_MTU | SMB2_GLOBAL_CAP_LEASING | SMB2_GLOBAL_CAP_DIRECTORY_LEASING;
@@ -190,37 +200,75 @@ static void note_negotiation(struct conn *c, const struct wire_negotiate_request
     memcpy(c->chosen.guid, m->server_guid, sizeof(c->chosen.guid));
 }
 
-static void apply(struct client *c, const struct wire_negotiate_request *asked,
-                  const struct wire_negotiate_response *m)
+static void agree(const struct wire_negotiate_request *asked,
+                  const struct wire_negotiate_response *m, struct agreed *ret)
+{
+    /* 3.2.4.1.5: without multi-credit requests nothing may be longer than one credit pays for */
+    bool multi = m->dialect > SMB2_DIALECT_202 && (m->capabilities & SMB2_GLOBAL_CAP_LARGE_MTU);
+    bool leases = m->dialect > SMB2_DIALECT_202 && (m->capabilities & SMB2_GLOBAL_CAP_LEASING);
+    uint32_t most = multi ? UINT32_MAX : CREDIT_PAYLOAD;
+    *ret = (struct agreed){
+        .dialect = m->dialect,
+        .signing_algorithm = signing_of(m),
+        .cipher = cipher_of(asked, m),
+        .capabilities = m->capabilities,
+        .max_read = min_u32(min_u32(m->max_read, READ_MAX), most),
+        .max_write = min_u32(min_u32(m->max_write, WRITE_MAX), most),
+        .max_transact = min_u32(min_u32(m->max_transact, TRANSACT_MAX), most),
+        .lease_version = !leases                         ? 0
+                         : m->dialect < SMB2_DIALECT_300 ? 1
+                                                         : 2,
+        .multi_credit = multi,
+    };
+    ret->leases_dirs =
+        ret->lease_version == 2 && (m->capabilities & SMB2_GLOBAL_CAP_DIRECTORY_LEASING);
+}
+
+static bool same(const struct agreed *a, const struct agreed *b)
+{
+    return a->dialect == b->dialect && a->signing_algorithm == b->signing_algorithm &&
+           a->cipher == b->cipher && a->max_read == b->max_read && a->max_write == b->max_write &&
+           a->max_transact == b->max_transact && a->lease_version == b->lease_version &&
+           a->leases_dirs == b->leases_dirs && a->multi_credit == b->multi_credit;
+}
+
+/* What threads read without a lock does not change: a connection that is made again agrees on the
+ * same, or is none. */
+static int apply(struct client *c, const struct wire_negotiate_request *asked,
+                 const struct wire_negotiate_response *m, struct error *err)
 {
     struct conn *conn = c->conn;
+    struct agreed a;
 
-    conn->dialect = m->dialect;
+    agree(asked, m, &a);
     conn->server_security_mode = m->security_mode;
-    conn->signing_algorithm = signing_of(m);
-    conn->cipher = cipher_of(asked, m);
     note_negotiation(conn, asked, m);
-    /* 3.2.4.1.5: without multi-credit requests nothing may be longer than one credit pays for */
-    conn->multi_credit =
-        m->dialect > SMB2_DIALECT_202 && (m->capabilities & SMB2_GLOBAL_CAP_LARGE_MTU);
-    if (m->dialect > SMB2_DIALECT_202 && (m->capabilities & SMB2_GLOBAL_CAP_LEASING))
-        conn->lease_version = m->dialect < SMB2_DIALECT_300 ? 1 : 2;
-    conn->leases_dirs =
-        conn->lease_version == 2 && (m->capabilities & SMB2_GLOBAL_CAP_DIRECTORY_LEASING);
-    uint32_t most = conn->multi_credit ? UINT32_MAX : CREDIT_PAYLOAD;
-    conn->max_read = min_u32(min_u32(m->max_read, READ_MAX), most);
-    conn->max_write = min_u32(min_u32(m->max_write, WRITE_MAX), most);
-    conn->max_transact = min_u32(min_u32(m->max_transact, TRANSACT_MAX), most);
-    uint32_t payload = conn->max_read > conn->max_transact ? conn->max_read : conn->max_transact;
+    if (c->agreed.dialect)
+        return same(&a, &c->agreed) ? 0
+                                    : refuse(c, err,
+                                             "it came back with other abilities than it had; "
+                                             "what is connected to it has to begin anew");
+    c->agreed = a;
+    conn->dialect = a.dialect;
+    conn->signing_algorithm = a.signing_algorithm;
+    conn->cipher = a.cipher;
+    conn->multi_credit = a.multi_credit;
+    conn->lease_version = a.lease_version;
+    conn->leases_dirs = a.leases_dirs;
+    conn->max_read = a.max_read;
+    conn->max_write = a.max_write;
+    conn->max_transact = a.max_transact;
+    uint32_t payload = a.max_read > a.max_transact ? a.max_read : a.max_transact;
     uint32_t frame = payload + FRAME_SLACK;
     atomic_store(&conn->frame_max, frame > FRAME_MAX_MIN ? frame : FRAME_MAX_MIN);
 
-    c->facts.dialect = m->dialect;
-    c->facts.dialect_name = wire_dialect_name(m->dialect);
-    c->facts.server_capabilities = m->capabilities;
-    c->facts.max_read = conn->max_read;
-    c->facts.max_write = conn->max_write;
-    c->facts.max_transact = conn->max_transact;
+    c->facts.dialect = a.dialect;
+    c->facts.dialect_name = wire_dialect_name(a.dialect);
+    c->facts.server_capabilities = a.capabilities;
+    c->facts.max_read = a.max_read;
+    c->facts.max_write = a.max_write;
+    c->facts.max_transact = a.max_transact;
+    return 0;
 }
 
 /* 3.2.5.2: both messages, as they went over the wire. */
@@ -255,8 +303,9 @@ static int take_response(struct client *c, const struct client_options *options,
     int r = check_response(c, asked, &response, err);
     if (r < 0)
         return r;
-    apply(c, asked, &response);
-    r = check_requirements(c, options, asked, err);
+    r = apply(c, asked, &response, err);
+    if (r == 0)
+        r = check_requirements(c, options, asked, err);
     if (r < 0)
         return r;
     return response.dialect == SMB2_DIALECT_311 ? chain(preauth, m, err) : 0;
@@ -268,7 +317,7 @@ int negotiate(struct client *c, const struct client_options *options,
     struct wire_negotiate_request request;
     struct error why;
 
-    fill_request(options, &request);
+    fill_request(c, options, &request);
     if (request.dialect_count == 0)
         return error_set(err, -EINVAL, 0, "no SMB dialect lies between 0x%04x and 0x%04x",
                          options->dialect_min, options->dialect_max);

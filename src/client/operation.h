@@ -7,14 +7,31 @@
 
 struct auth_source;
 
-/* All constant after client_connect. */
+/* What a server and we have agreed on (negotiate.c). */
+struct agreed {
+    uint16_t dialect;
+    enum secure_algorithm signing_algorithm;
+    unsigned cipher;
+    uint32_t capabilities, max_read, max_write, max_transact;
+    uint8_t lease_version;
+    bool leases_dirs, multi_credit;
+};
+
+/* All constant after client_connect, but for `facts`. */
 struct client {
     struct conn *conn;
     char *host, *share;
     struct auth_source *source; /* who logs on */
     char user[320];             /* as what it was let in */
     bool map_names;
-    struct client_facts facts;
+    struct client_options options; /* what it takes to connect again; who logs on is `source` */
+    uint8_t guid[16];              /* ClientGuid, the same for all connections (3.2.1.1) */
+    struct agreed agreed;
+    struct {
+        atomic_bool stop;    /* the reviver is to end */
+        uint64_t session_id; /* of the last session, which the next one replaces; the reviver's */
+    } revival;
+    struct client_facts facts; /* protected by conn->lock, once established */
 };
 
 /* One operation on its way, for its error texts. */
@@ -101,11 +118,11 @@ struct setting {
     bool optional; /* one that fails is no failure */
 };
 /* By an open, waited for. ret_status (may be NULL): the server's, also where it failed. */
-int set_open(const struct operation *op, struct wire_file_id id, const struct setting *s,
+int set_open(const struct operation *op, struct handle *h, const struct setting *s,
              uint32_t *ret_status);
 
 /* The attributes of an open, waited for (stat.c). */
-int stat_open(const struct operation *op, struct wire_file_id id, struct file_attr *ret);
+int stat_open(const struct operation *op, struct handle *h, struct file_attr *ret);
 
 /* How a compound asks for its requests to be sent one by one instead. */
 struct retry {

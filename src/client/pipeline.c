@@ -3,7 +3,8 @@
  *
  * A piece is as large as the server and the credits allow. The first one waits for credits, those
  * behind it only use what is there, so that one call never holds back the others. Pieces are taken
- * oldest first: what has been taken is contiguous from the beginning.
+ * oldest first: what has been taken is contiguous from the beginning. Where the connection is lost
+ * each is sent again when its turn has come.
  */
 #include <errno.h>
 
@@ -20,9 +21,12 @@ static int send_piece(struct pipeline *p, uint64_t deadline)
         return operation_error(p->op, -ENOMEM, "out of memory");
     p->add(m, p, p->next, len);
     int r = compound_submit(m, deadline, &why);
+    while (r < 0 && !p->count && compound_again(m, &r, &why))
+        r = compound_submit(m, conn_deadline(c), &why);
     if (r < 0) {
+        bool later = p->count && (r == -EAGAIN || m->lost);
         compound_free(m);
-        return r == -EAGAIN && p->count ? r : operation_failed(p->op, &why);
+        return later ? -EAGAIN : operation_failed(p->op, &why);
     }
     p->piece[(p->first + p->count++) % PIPELINE_MAX] = (struct piece){m, len, p->next};
     p->next += len;
@@ -48,7 +52,13 @@ int pipeline_take(struct pipeline *p, struct piece *ret)
     *ret = p->piece[p->first];
     p->first = (p->first + 1) % PIPELINE_MAX;
     p->count--;
-    int r = compound_wait(ret->m, conn_deadline(p->op->client->conn), &why);
+    struct conn *c = p->op->client->conn;
+    int r = compound_wait(ret->m, conn_deadline(c), &why);
+    while (r < 0 && compound_again(ret->m, &r, &why)) {
+        r = compound_submit(ret->m, conn_deadline(c), &why);
+        if (r == 0)
+            r = compound_wait(ret->m, conn_deadline(c), &why);
+    }
     return r < 0 ? operation_failed(p->op, &why) : 0;
 }
 

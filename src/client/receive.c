@@ -14,8 +14,9 @@
  * plain, the former say nothing, and the latter only ever take.
  *
  * Silence is probed: after echo_interval without a byte an ECHO goes out, and when another request
- * timeout passes in silence the connection is given up. A frame that has begun must be complete
- * within one request timeout.
+ * timeout passes in silence the connection is given up. Where a lost connection is made again,
+ * somebody who waits for an answer has it probed sooner, so that what is dead is found out while he
+ * may still be helped. A frame that has begun must be complete within one request timeout.
  */
 #include <errno.h>
 #include <string.h>
@@ -288,7 +289,7 @@ static int receive_frame(struct conn *c, struct error *why)
 static bool send_probe(struct conn *c)
 {
     pthread_mutex_lock(&c->lock);
-    bool ready = c->established && !c->closing;
+    bool ready = c->established && c->up && !c->closing;
     pthread_mutex_unlock(&c->lock);
     if (!ready || pthread_mutex_trylock(&c->send_lock))
         return false;
@@ -305,11 +306,35 @@ static bool send_probe(struct conn *c)
     return r == 0;
 }
 
+/* Whether anybody has been waiting for an answer for so long; a watch waits for none. */
+static bool somebody_waits(struct conn *c, uint64_t now)
+{
+    bool waits = false;
+    pthread_mutex_lock(&c->lock);
+    for (struct hash_node *n = NULL; !waits && (n = hash_each(&c->pending, n));) {
+        const struct request *q = container_of(n, struct request, node);
+        waits = !q->interim && now - q->sent_at >= c->silence;
+    }
+    pthread_mutex_unlock(&c->lock);
+    return waits;
+}
+
+/* When to look at a connection from which nothing has come since then. */
+static uint64_t look_at(const struct conn *c, uint64_t since)
+{
+    bool soon = c->silence && c->silence < c->echo_interval;
+    return since + (soon ? c->silence : c->echo_interval);
+}
+
 /* Called when nothing came until the deadline; gives the next one. */
 static int note_silence(struct conn *c, uint64_t *deadline, struct error *why)
 {
     uint64_t now = clock_now();
 
+    if (!c->probe_since && now - c->last_heard < c->echo_interval && !somebody_waits(c, now)) {
+        *deadline = look_at(c, now);
+        return 0;
+    }
     if (!c->probe_since) {
         /* without credits everything is under way already, and silence is as telling */
         bool asked = send_probe(c);
@@ -318,7 +343,7 @@ static int note_silence(struct conn *c, uint64_t *deadline, struct error *why)
         pthread_mutex_unlock(&c->lock);
         if (asked)
             c->probe_since = now;
-        *deadline = now + (asked ? c->request_timeout : PROBE_RETRY);
+        *deadline = now + (asked ? c->silence ? c->silence : c->request_timeout : PROBE_RETRY);
         return 0;
     }
     return error_set(why, -ETIMEDOUT, 0, "the server did not answer an ECHO for %.1f s",
@@ -332,12 +357,12 @@ void *conn_receive(void *conn)
     int r = 0;
 
     c->last_heard = clock_now();
-    uint64_t deadline = c->last_heard + c->echo_interval;
+    uint64_t deadline = look_at(c, c->last_heard);
     while (r >= 0) {
         r = socket_reader_wait(&c->reader, deadline);
         if (r > 0) {
             r = receive_frame(c, &why);
-            deadline = c->last_heard + c->echo_interval;
+            deadline = look_at(c, c->last_heard);
         } else if (r == 0) {
             r = note_silence(c, &deadline, &why);
         } else {
@@ -347,7 +372,7 @@ void *conn_receive(void *conn)
     conn_fail(c, &why);
 
     pthread_mutex_lock(&c->lock);
-    bool tell = c->established && !c->closing && c->events.session_lost;
+    bool tell = c->was_up && c->established && !c->closing && c->events.session_lost;
     struct error first = c->why;
     pthread_mutex_unlock(&c->lock);
     if (tell)

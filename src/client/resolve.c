@@ -103,8 +103,16 @@ static int resolve_error(struct error *err, const char *host, int result, int sa
     return error_set(err, code, 0, "cannot resolve host \"%.200s\": %s", host, text);
 }
 
-int socket_resolve(const char *host, uint16_t port, uint64_t deadline, struct addrinfo **ret,
-                   struct error *err)
+/* With its lock. */
+static void wait_a_while(struct query *q, uint64_t until)
+{
+    const struct timespec at = {.tv_sec = (time_t)(until / NS_PER_SEC),
+                                .tv_nsec = (long)(until % NS_PER_SEC)};
+    pthread_cond_timedwait(&q->done_cond, &q->lock, &at);
+}
+
+int socket_resolve(const char *host, uint16_t port, uint64_t deadline, const atomic_bool *stop,
+                   struct addrinfo **ret, struct error *err)
 {
     char service[8];
     snprintf(service, sizeof(service), "%u", port);
@@ -123,11 +131,10 @@ int socket_resolve(const char *host, uint16_t port, uint64_t deadline, struct ad
         return error_set(err, r, 0, "cannot resolve host \"%.200s\": %s", host, strerror(-r));
     }
 
-    struct timespec until = {.tv_sec = (time_t)(deadline / NS_PER_SEC),
-                             .tv_nsec = (long)(deadline % NS_PER_SEC)};
     pthread_mutex_lock(&q->lock);
-    while (!q->done && r == 0)
-        r = pthread_cond_timedwait(&q->done_cond, &q->lock, &until);
+    while (!q->done && clock_now() < deadline && !socket_is_stopped(stop))
+        wait_a_while(q, stop && clock_now() + SOCKET_LOOK < deadline ? clock_now() + SOCKET_LOOK
+                                                                     : deadline);
     bool done = q->done;
     if (done && q->result == 0) {
         *ret = q->addresses;

@@ -66,6 +66,7 @@ static int send_token(struct logon *l, struct rd token)
     const struct wire_session_setup_request request = {
         .security_mode = l->options->require_signing ? SMB2_NEGOTIATE_SIGNING_REQUIRED
                                                      : SMB2_NEGOTIATE_SIGNING_ENABLED,
+        .previous_session_id = l->client->revival.session_id,
         .token = token,
     };
     compound_free(l->last);

@@ -38,13 +38,20 @@ static int wait_for(int fd, short events, uint64_t deadline)
     }
 }
 
-static int finish_connect(int fd, uint64_t deadline)
+static int finish_connect(int fd, uint64_t deadline, const atomic_bool *stop)
 {
-    int r = wait_for(fd, POLLOUT, deadline);
+    int r = 0;
+    while (r == 0) {
+        uint64_t now = clock_now();
+        if (socket_is_stopped(stop))
+            return -ECANCELED;
+        if (now >= deadline)
+            return -ETIMEDOUT;
+        r = wait_for(fd, POLLOUT,
+                     stop && now + SOCKET_LOOK < deadline ? now + SOCKET_LOOK : deadline);
+    }
     if (r < 0)
         return r;
-    if (r == 0)
-        return -ETIMEDOUT;
     int failure = 0;
     socklen_t len = sizeof(failure);
     if (getsockopt(fd, SOL_SOCKET, SO_ERROR, &failure, &len) < 0)
@@ -52,7 +59,8 @@ static int finish_connect(int fd, uint64_t deadline)
     return -failure;
 }
 
-static int try_address(const struct addrinfo *a, uint64_t deadline, int *ret_fd)
+static int try_address(const struct addrinfo *a, uint64_t deadline, const atomic_bool *stop,
+                       int *ret_fd)
 {
     int fd = socket(a->ai_family, a->ai_socktype | SOCK_NONBLOCK | SOCK_CLOEXEC, a->ai_protocol);
     if (fd < 0)
@@ -61,7 +69,7 @@ static int try_address(const struct addrinfo *a, uint64_t deadline, int *ret_fd)
     (void)setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &one, sizeof(one));
     int r = connect(fd, a->ai_addr, a->ai_addrlen) < 0 ? -errno : 0;
     if (r == -EINPROGRESS)
-        r = finish_connect(fd, deadline);
+        r = finish_connect(fd, deadline, stop);
     if (r < 0) {
         close(fd);
         return r;
@@ -78,11 +86,11 @@ static unsigned count_addresses(const struct addrinfo *a)
     return n;
 }
 
-int socket_connect(const char *host, uint16_t port, uint64_t deadline, int *ret_fd,
-                   char ret_address[static SOCKET_ADDRESS_MAX], struct error *err)
+int socket_connect(const char *host, uint16_t port, uint64_t deadline, const atomic_bool *stop,
+                   int *ret_fd, char ret_address[static SOCKET_ADDRESS_MAX], struct error *err)
 {
     struct addrinfo *all;
-    int r = socket_resolve(host, port, deadline, &all, err);
+    int r = socket_resolve(host, port, deadline, stop, &all, err);
     if (r < 0)
         return r;
 
@@ -95,8 +103,8 @@ int socket_connect(const char *host, uint16_t port, uint64_t deadline, int *ret_
         if (getnameinfo(a->ai_addr, a->ai_addrlen, address, sizeof(address), NULL, 0,
                         NI_NUMERICHOST))
             snprintf(address, sizeof(address), "?");
-        r = try_address(a, now + share, ret_fd);
-        if (r == 0)
+        r = try_address(a, now + share, stop, ret_fd);
+        if (r == 0 || r == -ECANCELED)
             break;
     }
     freeaddrinfo(all);

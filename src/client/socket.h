@@ -4,25 +4,37 @@
 #define LARDER_CLIENT_SOCKET_H
 
 #include <netdb.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 #include <sys/uio.h>
 
+#include "base/clock.h"
 #include "base/error.h"
 
 #define SOCKET_ADDRESS_MAX 64 /* an IPv6 address with its scope, as text */
 
 /* ---- resolve.c ---- */
 
-/* Every stream address of a name or literal. Free with freeaddrinfo. */
-int socket_resolve(const char *host, uint16_t port, uint64_t deadline, struct addrinfo **ret,
-                   struct error *err);
+/* How often who may be stopped looks whether he is to. */
+#define SOCKET_LOOK (NS_PER_SEC / 5)
+
+static inline bool socket_is_stopped(const atomic_bool *stop)
+{
+    return stop && atomic_load(stop);
+}
+
+/* Every stream address of a name or literal. Free with freeaddrinfo. `stop` as below. */
+int socket_resolve(const char *host, uint16_t port, uint64_t deadline, const atomic_bool *stop,
+                   struct addrinfo **ret, struct error *err);
 
 /* ---- socket.c ---- */
 
-/* Tries each address of the host until one accepts. The socket is non-blocking, without Nagle. */
-int socket_connect(const char *host, uint16_t port, uint64_t deadline, int *ret_fd,
-                   char ret_address[static SOCKET_ADDRESS_MAX], struct error *err);
+/* Tries each address of the host until one accepts. The socket is non-blocking, without Nagle. Once
+ * *stop is set (NULL: never) it is given up soon, with -ECANCELED. */
+int socket_connect(const char *host, uint16_t port, uint64_t deadline, const atomic_bool *stop,
+                   int *ret_fd, char ret_address[static SOCKET_ADDRESS_MAX], struct error *err);
 
 /* All of it, in one system call where the kernel takes it; `parts` is used up. 0, -ETIMEDOUT, or
  * what the socket says. After a failure part of it may be on the wire: the stream is lost. */

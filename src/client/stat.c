@@ -77,13 +77,14 @@ static int ask_compound(const struct operation *op, const struct rd *name, const
     return r;
 }
 
-static int ask_open(const struct operation *op, struct wire_file_id id, const struct question *q)
+static int ask_open(const struct operation *op, struct handle *h, const struct question *q)
 {
     struct error why;
     struct compound *m = compound_new(op->client->conn, 0);
     if (!m)
         return operation_error(op, -ENOMEM, "out of memory");
-    add_query_info(m, q->type, q->info_class, q->output_length, id);
+    add_query_info(m, q->type, q->info_class, q->output_length, WIRE_FILE_ID_NONE);
+    compound_by(m, h);
     int r = compound_run(m, &why);
     if (r < 0)
         r = operation_failed(op, &why);
@@ -104,7 +105,7 @@ static int ask_one_by_one(const struct operation *op, const struct rd *name,
     if (r < 0)
         return r;
     for (unsigned i = 0; i < n && r == 0; i++)
-        r = ask_open(op, h->id, &q[i]);
+        r = ask_open(op, h, &q[i]);
     int closed = close_run(op, h, r < 0 ? CLIENT_COMPOUND : style, NULL);
     return r < 0 ? r : closed;
 }
@@ -124,7 +125,9 @@ static int ask(const struct operation *op, enum client_style style, const struct
         if (!retry.one_by_one)
             goto out;
     }
-    r = ask_one_by_one(op, &path.name, style, q, n);
+    do {
+        r = ask_one_by_one(op, &path.name, style, q, n);
+    } while (r == LOST_OPEN);
     if (r == 0)
         conn_learn(c->conn, retry.learn);
 out:
@@ -177,11 +180,11 @@ static struct question ask_all_information(const char *path, struct stat_answer 
     };
 }
 
-int stat_open(const struct operation *op, struct wire_file_id id, struct file_attr *ret)
+int stat_open(const struct operation *op, struct handle *h, struct file_attr *ret)
 {
     struct stat_answer answer = {.map_names = op->client->map_names};
     const struct question q = ask_all_information(op->path, &answer);
-    int r = ask_open(op, id, &q);
+    int r = ask_open(op, h, &q);
     if (r == 0)
         *ret = answer.attr;
     return r;

@@ -57,7 +57,6 @@ static int send_request(struct client_watch *w, const struct operation *op, stru
     const struct wire_change_notify_request request = {
         .flags = w->tree ? SMB2_WATCH_TREE : 0,
         .output_length = c->max_transact < NOTIFY_BUFFER ? c->max_transact : NOTIFY_BUFFER,
-        .file_id = w->handle->id,
         .filter = FILTER,
     };
     struct error why;
@@ -67,6 +66,7 @@ static int send_request(struct client_watch *w, const struct operation *op, stru
     m->bell = w->bell;
     wire_change_notify_request_encode(compound_add(m, SMB2_CHANGE_NOTIFY, request.output_length),
                                       &request);
+    compound_by(m, w->handle);
     int r = compound_submit(m, conn_deadline(c), &why);
     if (r < 0) {
         compound_free(m);

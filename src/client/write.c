@@ -25,11 +25,11 @@ static void add_write(struct compound *m, const struct pipeline *p, uint64_t off
     const struct source *from = p->user;
     const struct wire_write_request write = {
         .offset = offset,
-        .file_id = p->file->handle->id,
         .data = rd_init(from->data + (offset - from->offset), len),
     };
     wire_write_request_encode_head(compound_add(m, SMB2_WRITE, len), &write);
     compound_tail(m, write.data.base, len);
+    compound_by(m, p->file->handle);
 }
 
 /* How much of the piece the server has taken. */
@@ -120,12 +120,13 @@ int64_t client_write(struct client_file *f, const void *buf, size_t len, uint64_
 int client_flush(struct client_file *f, struct error *err)
 {
     const struct operation op = {f->client, "flush", f->path, err};
-    const struct wire_flush_request flush = {.file_id = f->handle->id};
+    const struct wire_flush_request flush = {0};
     struct error why;
     struct compound *m = compound_new(f->client->conn, 0);
     if (!m)
         return operation_error(&op, -ENOMEM, "out of memory");
     wire_flush_request_encode(compound_add(m, SMB2_FLUSH, 0), &flush);
+    compound_by(m, f->handle);
     int r = compound_run(m, &why);
     if (r < 0)
         r = operation_failed(&op, &why);
@@ -143,7 +144,7 @@ static int set_u64(const struct operation *op, struct client_file *f, uint8_t in
     uint8_t buf[8];
     struct wr data = wr_init(buf, sizeof(buf));
     wire_size_encode(&data, value);
-    return set_open(op, f->handle->id, &(struct setting){info_class, rd_init(buf, data.pos)}, NULL);
+    return set_open(op, f->handle, &(struct setting){info_class, rd_init(buf, data.pos)}, NULL);
 }
 
 int client_file_set_size(struct client_file *f, uint64_t size, struct error *err)
@@ -165,7 +166,7 @@ int client_file_allocate(struct client_file *f, uint64_t bytes, struct error *er
     struct file_attr now;
     if (bytes > INT64_MAX)
         return operation_error(&op, -EFBIG, "no file can be as large");
-    int r = stat_open(&op, f->handle->id, &now);
+    int r = stat_open(&op, f->handle, &now);
     if (r < 0)
         return r;
     if (bytes < now.size)

@@ -254,16 +254,21 @@ static void tick(void *user)
     struct error why;
     share_check_caches(m->share, warn, NULL);
     share_lost_data(m->share, complain, NULL);
-    if (!m->lost && share_lost(m->share, &why)) {
-        m->lost = true;
-        log_line(LOG_ERROR, "%s: the server is gone: %s", m->mountpoint, why.text);
-    }
+    if (fuse_session_exited(m->session))
+        share_hurry(m->share); /* workers are waited for */
+    bool lost = share_lost(m->share, &why);
+    if (lost && !m->lost)
+        log_line(LOG_ERROR, "%s: the server is away: %s", m->mountpoint, why.text);
+    else if (m->lost && !lost)
+        log_line(LOG_WARN, "%s: the server is back", m->mountpoint);
+    m->lost = lost;
 }
 
 /* Called again and again until it returns false. */
 static bool stop(void *user)
 {
     struct mount *m = user;
+    share_hurry(m->share);
     fuse_session_exit(m->session);
     pthread_mutex_lock(&m->loop_lock);
     bool looping = m->looping;

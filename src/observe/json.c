@@ -125,6 +125,14 @@ static json_t *caches(const struct observe_counts *c)
     return object;
 }
 
+static json_t *network(const struct observe_counts *c)
+{
+    json_t *object = json_object();
+    for (int i = 0; i < OBSERVE_NETWORKS; i++)
+        set_count(object, observe_network_name(i), c->network[i]);
+    return object;
+}
+
 json_t *observe_json(const struct observe *o)
 {
     struct observe_counts c;
@@ -147,5 +155,6 @@ json_t *observe_json(const struct observe *o)
     set_count(root, "frames_received", c.frames_received);
     set_count(root, "refused_names", c.refused_names);
     set_count(root, "credit_stalls", c.credit_stalls);
+    json_object_set_new(root, "network", network(&c));
     return root;
 }

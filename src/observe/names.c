@@ -107,3 +107,13 @@ const char *observe_event_name(enum observe_event e)
     }
     return "Unknown";
 }
+
+const char *observe_network_name(enum observe_network what)
+{
+    static const char *const names[OBSERVE_NETWORKS] = {
+        [OBSERVE_LOST] = "lost",       [OBSERVE_RECONNECTED] = "reconnected",
+        [OBSERVE_DURABLE] = "durable", [OBSERVE_REOPENED] = "reopened",
+        [OBSERVE_DEAD] = "dead",       [OBSERVE_REPEATED] = "repeated",
+    };
+    return names[what];
+}

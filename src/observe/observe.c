@@ -213,6 +213,11 @@ void observe_refused_name(struct observe *o)
     count(&o->counts.refused_names, 1);
 }
 
+void observe_network(struct observe *o, enum observe_network what)
+{
+    count(&o->counts.network[what], 1);
+}
+
 void observe_credit_stall(struct observe *o)
 {
     count(&o->counts.credit_stalls, 1);

@@ -92,6 +92,18 @@ void observe_frame(struct observe *o, bool sent); /* one NetBIOS packet */
 void observe_refused_name(
     struct observe *o); /* a listed name that cannot be one (`/`, NUL, `..`) */
 void observe_credit_stall(struct observe *o); /* a request had to wait for credits */
+/* What became of a connection, and of what was open or under way on it. */
+enum observe_network {
+    OBSERVE_LOST,        /* connections that ended by themselves */
+    OBSERVE_RECONNECTED, /* and were made again */
+    OBSERVE_DURABLE,     /* opens that the server had held meanwhile */
+    OBSERVE_REOPENED,    /* opens that were opened again */
+    OBSERVE_DEAD,        /* opens that could not be: who uses them gets an error */
+    OBSERVE_REPEATED,    /* requests that were sent again */
+    OBSERVE_NETWORKS
+};
+void observe_network(struct observe *o, enum observe_network what);
+const char *observe_network_name(enum observe_network what); /* "lost", "reconnected" ... */
 
 /* The caches, called by cache/. Each call counts, and emits its event where the cache is not
  * disabled; `path` is the object's path in the share, for the event. `status` of an event: 0 hit,
@@ -141,6 +153,7 @@ struct observe_counts {
     uint64_t events[OBSERVE_CLASSES];
     uint64_t events_lost; /* not written: the events file could not take them */
     uint64_t round_trips, frames_sent, frames_received, refused_names, credit_stalls;
+    uint64_t network[OBSERVE_NETWORKS];
     uint64_t since_ns; /* clock_now() at observe_new */
 };
 void observe_read(const struct observe *o, struct observe_counts *ret);

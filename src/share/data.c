@@ -191,10 +191,9 @@ int64_t share_write_now(struct share *s, struct share_file *f, const void *buf, 
     return n;
 }
 
-/* The error of what was delayed before, once. */
-static int late_error(struct share *s, struct share_file *f, struct error *err)
+/* `r`: the error of what was delayed before. */
+static int late(int r, struct error *err)
 {
-    int r = delay_error(s, f);
     return r < 0 ? error_set(err, r, 0, "what was written before is lost: %s", strerror(-r)) : 0;
 }
 
@@ -205,7 +204,7 @@ int64_t share_write(struct share *s, struct share_file *f, const void *buf, size
     if (taken == len)
         return (int64_t)len;
     delay_flush(s, f->file); /* older data first */
-    int64_t n = taken ? 0 : late_error(s, f, err);
+    int64_t n = taken ? 0 : late(delay_error(s, f), err);
     if (n == 0)
         n = share_write_now(s, f, (const uint8_t *)buf + taken, len - taken, offset + taken, err);
     if (n < 0 && taken)
@@ -216,12 +215,13 @@ int64_t share_write(struct share *s, struct share_file *f, const void *buf, size
 int share_flush(struct share *s, struct share_file *f, struct error *err)
 {
     delay_flush(s, f->file);
-    return late_error(s, f, err);
+    return late(delay_error(s, f), err);
 }
 
 int share_fsync(struct share *s, struct share_file *f, struct error *err)
 {
-    int r = share_flush(s, f, err);
+    delay_flush(s, f->file);
+    int r = late(delay_sync_error(s, f), err);
     if (r < 0)
         return r;
     pthread_mutex_lock(&s->lock);

@@ -175,7 +175,7 @@ static void failed(struct share *s, struct delayed *d, const struct piece *p,
         struct share_file *f = container_of(at, struct share_file, link);
         if (!f->delays || f->late)
             continue;
-        f->late = why->code;
+        f->late = f->late_sync = why->code;
         news = true;
     }
     d->error = why->code;
@@ -189,6 +189,15 @@ int delay_error(struct share *s, struct share_file *f)
     pthread_mutex_lock(&s->lock);
     int r = f->late;
     f->late = 0;
+    pthread_mutex_unlock(&s->lock);
+    return r;
+}
+
+int delay_sync_error(struct share *s, struct share_file *f)
+{
+    pthread_mutex_lock(&s->lock);
+    int r = f->late_sync;
+    f->late = f->late_sync = 0;
     pthread_mutex_unlock(&s->lock);
     return r;
 }

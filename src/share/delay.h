@@ -36,6 +36,9 @@ int delay_settle(struct share *s, struct cache_file *file);
 void delay_settle_in(struct share *s, const struct cache_file *dir);
 /* The error that is `f`'s to report, once; 0: none. */
 int delay_error(struct share *s, struct share_file *f);
+/* The same for fsync: also where it has been reported by delay_error, which may have told a
+ * close(2) of another process. */
+int delay_sync_error(struct share *s, struct share_file *f);
 /* Whether anything of it waits. With the lock. */
 bool delay_pending(const struct share *s, const struct cache_file *file);
 /* Bytes that wait or are under way, of all files. With the lock. */

@@ -75,6 +75,8 @@ static void *run(void *user)
             break;
         else if (all->lost && kept_oldest(s))
             kept_close(s, kept_oldest(s), PROMISE_BROKEN);
+        else if (all->lost)
+            all->lost = false; /* what is kept from now on is of another session */
         else if (due && until <= clock_now())
             kept_close(s, due, PROMISE_AGE);
         else if (all->idle_count > 2 * IDLE_REST)

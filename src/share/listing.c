@@ -86,7 +86,7 @@ static int fetch(struct share *s, struct fetch *f, struct error *err)
     do {
         *err = (struct error){0};
         r = list_once(s, f, err);
-    } while (r < 0 && promise_again(s, &f->ask, err));
+    } while (r < 0 && ((r == CLIENT_LISTING_LOST && !f->again) || promise_again(s, &f->ask, err)));
     if (r == 0 && f->result.complete)
         r = cache_listing_seal(f->list, f->ticket);
     if (r < 0 || !f->result.complete)

@@ -180,9 +180,13 @@ static bool ask_search(struct question *q)
     }
     struct cache_ticket ticket = cache_ask(s->cache, clock_now());
     pthread_mutex_unlock(&s->lock);
-    struct match m = {.q = q};
+    struct match m;
     struct client_list_result result;
-    int r = client_list(s->client, path, pattern, s->style, false, match_entry, &m, &result, NULL);
+    int r;
+    do {
+        m = (struct match){.q = q};
+        r = client_list(s->client, path, pattern, s->style, false, match_entry, &m, &result, NULL);
+    } while (r == CLIENT_LISTING_LOST);
     free(pattern);
     free(path);
     pthread_mutex_lock(&s->lock);

@@ -33,7 +33,8 @@ struct share_file {
     unsigned how;             /* constant: SHARE_READ, SHARE_WRITE */
     struct promise *promise;  /* that it holds; NULL: none. Protected by share->lock */
     bool delays;              /* constant: SHARE_DELAY */
-    int late;                 /* an error of what it delayed, to be reported; under share->lock */
+    int late, late_sync;      /* an error of what it delayed, to be reported, and what fsync(2) has
+                                 still to report, whoever else was told; under share->lock */
     bool wrote;               /* protected by share->lock */
     bool must_close;          /* its CLOSE lets go of locks, of a removed file, or of old times:
                                  protected by share->lock */

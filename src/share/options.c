@@ -74,6 +74,8 @@ int share_options_copy(const struct share_options *from, struct share_options *r
                               .map_names = from->map_names,
                               .mfsymlinks = from->mfsymlinks,
                               .byte_range_locks = from->byte_range_locks,
+                              .hard = from->hard,
+                              .timeo = from->timeo,
                               .settings = from->settings};
     if (copy_string(&o.host, from->host) < 0 || copy_string(&o.share, from->share) < 0 ||
         copy_string(&o.path, from->path) < 0 || copy_string(&o.user, from->user) < 0 ||
@@ -210,6 +212,31 @@ static int set_nobrl(struct share_options *o, const char *value, struct error *e
     return 0;
 }
 
+static int set_soft(struct share_options *o, const char *value, struct error *err)
+{
+    o->hard = false;
+    return 0;
+}
+
+static int set_hard(struct share_options *o, const char *value, struct error *err)
+{
+    o->hard = true;
+    return 0;
+}
+
+/* As nfs(5) has it: in tenths of a second. */
+static int set_timeo(struct share_options *o, const char *value, struct error *err)
+{
+    enum { LEAST = 10, MOST = 36000 };
+    char *end;
+    unsigned long n = strtoul(value, &end, 10);
+    if (value[strspn(value, "0123456789")] || n < LEAST || n > MOST)
+        return error_set(err, -EINVAL, 0, "timeo=%s: tenths of a second, %d to %d", value, LEAST,
+                         MOST);
+    o->timeo = (uint32_t)n;
+    return 0;
+}
+
 static int set_events(struct share_options *o, const char *value, struct error *err)
 {
     return options_replace(&o->events_path, value);
@@ -253,6 +280,9 @@ static const struct option {
     {"mfsymlinks", FLAG, set_mfsymlinks},
     {"brl", FLAG, set_brl},
     {"nobrl", FLAG, set_nobrl},
+    {"soft", FLAG, set_soft},
+    {"hard", FLAG, set_hard},
+    {"timeo", VALUE, set_timeo},
     {"events", VALUE, set_events},
     {"keylog", VALUE, set_keylog},
 };

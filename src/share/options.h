@@ -28,6 +28,8 @@ struct share_options {
     bool map_names;  /* mapposix: on unless `nomap` */
     bool mfsymlinks;
     bool byte_range_locks; /* brl: on unless `nobrl`: locks then work within this mount only */
+    bool hard;             /* who waits for a server that is away does so without an end */
+    uint32_t timeo;        /* tenths of a second that a call waits for the server; 0: 300 */
     char *events_path;     /* NULL: none */
     char *keylog_path;     /* of session keys; NULL: none */
     struct settings settings;
@@ -56,11 +58,11 @@ bool share_options_lack_password(const struct share_options *o);
 bool share_options_take_password(const struct share_options *o);
 
 /* One option: profile, username/user, password/pass, domain/dom/workgroup, guest, credentials=FILE,
- * sec, keytab=FILE, cruid, ip/addr, port, vers, sign, seal, events=FILE, keylog=FILE, actimeo,
- * mapposix, nomap, mfsymlinks, brl, nobrl, and every setting of settings.h. `value` may be NULL for
- * flags. Setting `profile` keeps nothing of the settings given before it, but those of the
- * connection: give it first. -ENOENT for an unknown name, with a known one that is near; -EINVAL
- * for a bad value. A password never appears in an error. */
+ * sec, keytab=FILE, cruid, ip/addr, port, vers, sign, seal, soft, hard, timeo=TENTHS, events=FILE,
+ * keylog=FILE, actimeo, mapposix, nomap, mfsymlinks, brl, nobrl, and every setting of settings.h.
+ * `value` may be NULL for flags. Setting `profile` keeps nothing of the settings given before it,
+ * but those of the connection: give it first. -ENOENT for an unknown name, with a known one that is
+ * near; -EINVAL for a bad value. A password never appears in an error. */
 int share_options_set(struct share_options *o, const char *name, const char *value,
                       struct error *err);
 

@@ -1,7 +1,7 @@
 /*
  * The life of a share: connect, hold, log off. A share is one connection with one session and one
- * tree, one cache of beliefs about it, and the counters of both; nothing is shared between two of
- * them, so that two users never share belief.
+ * tree, made again by client/ where it is lost, one cache of beliefs about it, and the counters of
+ * both; nothing is shared between two of them, so that two users never share belief.
  */
 #include "share/share.h"
 
@@ -10,6 +10,9 @@
 #include <string.h>
 
 #include "share/delay.h"
+
+#define GOODBYE                                                                                    \
+    (5 * NS_PER_SEC) /* as long may somebody wait for a server that is away, in the end */
 
 static void session_lost(void *user, const struct error *why)
 {
@@ -20,6 +23,14 @@ static void session_lost(void *user, const struct error *why)
     cache_promises_lost(s->cache);
     promises_lost(s);
     tell_all(s);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static void session_back(void *user)
+{
+    struct share *s = user;
+    pthread_mutex_lock(&s->lock);
+    s->lost = (struct error){0};
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -53,7 +64,12 @@ static int connect_client(struct share *s, struct error *err)
         .dialect_max = o->settings.smb2_dialect_max,
         .observe = s->observe,
         .map_names = o->map_names,
-        .events = {.session_lost = session_lost, .lease_broken = promise_broken, .user = s},
+        .request_timeout_ns = o->timeo * (NS_PER_SEC / 10),
+        .reconnect = o->hard ? CLIENT_HARD : CLIENT_SOFT,
+        .events = {.session_lost = session_lost,
+                   .session_back = session_back,
+                   .lease_broken = promise_broken,
+                   .user = s},
     };
     memcpy(options.ciphers, o->settings.encryption_ciphers.id, sizeof options.ciphers);
     memcpy(options.signers, o->settings.signing_algorithms.id, sizeof options.signers);
@@ -161,6 +177,7 @@ struct share *share_free(struct share *s, json_t **ret_final)
 {
     if (!s)
         return NULL;
+    client_hurry(s->client, 0); /* nothing is open, so nothing is worth waiting for */
     /* The counts are read after the LOGOFF, so that they agree with a capture of the whole
      * connection; what belongs to the connection is read before. */
     watch_done(s);
@@ -187,6 +204,11 @@ bool share_lost(struct share *s, struct error *ret_why)
         *ret_why = s->lost;
     pthread_mutex_unlock(&s->lock);
     return lost;
+}
+
+void share_hurry(struct share *s)
+{
+    client_hurry(s->client, GOODBYE);
 }
 
 const struct share_options *share_get_options(const struct share *s)

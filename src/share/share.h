@@ -311,7 +311,9 @@ int share_explain(struct share *s, const char *path, json_t **ret, struct error 
 /* Forgets what is believed of a path and of all beneath it; "" of everything. The listener is told.
  * {"dropped": {"dir", "info", "notfound"}, "kernel_told": whether there is a listener}. */
 int share_drop(struct share *s, const char *path, json_t **ret, struct error *err);
-/* Whether the connection is gone, and why. */
+/* The session is to end: from now on nobody waits much longer for a server that is away. */
+void share_hurry(struct share *s);
+/* Whether the connection is gone, and why; it may come back. */
 bool share_lost(struct share *s, struct error *ret_why);
 /* The dead-cache alarm: calls `line` for every fault that was not reported before. */
 void share_check_caches(struct share *s, void (*line)(void *user, const char *text), void *user);

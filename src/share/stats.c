@@ -101,9 +101,7 @@ json_t *share_stats(struct share *s)
     json_t *faults = json_array();
     observe_dead_caches(&counts, enabled, add_fault, faults);
     if (lost.code)
-        json_array_append_new(
-            faults, json_sprintf("%s; the connection does not come back: unmount, and mount again",
-                                 lost.text));
+        json_array_append_new(faults, json_sprintf("the server is away: %s", lost.text));
     if (counts.events_lost)
         json_array_append_new(
             faults, json_sprintf("%llu events could not be written to %s",

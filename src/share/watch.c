@@ -99,9 +99,9 @@ static void ended(struct share *s)
     tell_all(s);
 }
 
-static void *run(void *user)
+/* As long as the session stands. */
+static void watch_session(struct share *s)
 {
-    struct share *s = user;
     struct client_watch *w = NULL;
     struct told told = {0};
     const char *top = s->options.path ? s->options.path : "";
@@ -129,6 +129,27 @@ static void *run(void *user)
     pthread_mutex_unlock(&s->lock);
     free(told.notice);
     client_watch_free(w);
+}
+
+static bool is_stopped(struct share *s)
+{
+    pthread_mutex_lock(&s->lock);
+    bool stopped = s->watch_stop;
+    pthread_mutex_unlock(&s->lock);
+    return stopped;
+}
+
+/* A watch ends with its session, and another one begins in the next; who asks for it waits for
+ * that. One that ends by itself is not wanted there, or silent. */
+static void *run(void *user)
+{
+    struct share *s = user;
+    unsigned losses;
+    bool stands;
+    do {
+        losses = client_losses(s->client, &stands);
+        watch_session(s);
+    } while (!is_stopped(s) && (client_losses(s->client, &stands) != losses || !stands));
     return NULL;
 }
 

@@ -229,6 +229,8 @@ struct wire_file_id {
 };
 /* In a related compound: the FileId of the element before. */
 #define WIRE_FILE_ID_RELATED ((struct wire_file_id){UINT64_MAX, UINT64_MAX})
+/* To be put in later. */
+#define WIRE_FILE_ID_NONE ((struct wire_file_id){0, 0})
 
 enum { SMB2_IMPERSONATION = 2 };
 
@@ -267,6 +269,11 @@ struct wire_create_response {
 };
 void wire_create_response_encode(struct wr *w, const struct wire_create_response *m);
 int wire_create_response_decode(struct rd msg, struct wire_create_response *ret);
+
+/* Writes another FileId into a request that has been encoded: `body` is what is behind its header.
+ * Only for the commands of one open: CLOSE, FLUSH, READ, WRITE, LOCK, IOCTL, QUERY_DIRECTORY,
+ * CHANGE_NOTIFY, QUERY_INFO, SET_INFO. False, and nothing written, for any other one. */
+bool wire_file_id_replace(uint16_t command, uint8_t *body, size_t len, struct wire_file_id id);
 
 /* CreateAction. */
 enum { FILE_SUPERSEDED, FILE_OPENED, FILE_CREATED, FILE_OVERWRITTEN };

@@ -28,6 +28,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 #define AN_HOUR      "profile=larder,WriteDelay=3600"
+#define SOON_TIRED   AN_HOUR ",timeo=10"
 #define PATIENCE     (60 * NS_PER_SEC)
 
 enum {
@@ -624,7 +625,7 @@ static void an_error_is_told_once_to_each_open_that_may_write(void **state)
 static void disconnect(struct bed *b)
 {
     uint64_t begun = clock_now();
-    server_disconnect(b->server);
+    server_stay_away(b->server, true);
     while (!share_lost(b->share, NULL)) {
         if (clock_now() - begun > PATIENCE)
             fail_msg("the connection is not lost");
@@ -634,7 +635,7 @@ static void disconnect(struct bed *b)
 
 static void what_a_lost_connection_takes_is_told(void **state)
 {
-    struct bed b = start(AN_HOUR, RWH);
+    struct bed b = start(SOON_TIRED, RWH);
     write_at(&b, 100, 0);
     write_at(&b, 100, MIB);
     disconnect(&b);
@@ -649,17 +650,40 @@ static void what_a_lost_connection_takes_is_told(void **state)
 static void so_is_what_was_under_way(void **state)
 {
     static const struct server_rule end[] = {{SMB2_WRITE, 1, SERVER_ANYWHERE, SERVER_HANG_UP, 0}};
-    struct bed b = start(AN_HOUR, RWH);
+    struct bed b = start(SOON_TIRED, RWH);
     play(&b, RWH, end, COUNT(end));
     write_at(&b, MIB + 100, 0);
+    server_stay_away(b.server, true);
     assert_true(share_fsync(b.share, b.file, NULL) < 0);
     assert_int_equal(lost_lines(&b), 1);
     stop(&b);
 }
 
+static void what_was_under_way_when_the_connection_was_lost_is_written_by_the_next_one(void **state)
+{
+    static const struct server_rule end[] = {{SMB2_WRITE, 1, SERVER_ANYWHERE, SERVER_HANG_UP, 0}};
+    struct bed b = start(SOON_TIRED, RWH);
+    play(&b, RWH, end, COUNT(end));
+    write_at(&b, MIB + 100, 0);
+    assert_int_equal(share_fsync(b.share, b.file, NULL), 0);
+    assert_int_equal(lost_lines(&b), 0);
+    stop(&b);
+}
+
+static void what_close_was_told_is_told_to_fsync_once_more(void **state)
+{
+    struct bed b = start(SOON_TIRED, RWH);
+    write_at(&b, 100, 0);
+    disconnect(&b);
+    assert_true(share_flush(b.share, b.file, NULL) <
+                0); /* of a child that has the descriptor, too */
+    assert_true(share_fsync(b.share, b.file, NULL) < 0);
+    stop(&b);
+}
+
 static void what_is_lost_when_it_is_closed_is_named(void **state)
 {
-    struct bed b = start(AN_HOUR, RWH);
+    struct bed b = start(SOON_TIRED, RWH);
     struct share_file *f = opened(&b, WRITERS);
     write_by(&b, f, 100, 0);
     disconnect(&b);
@@ -721,6 +745,9 @@ int main(void)
         cmocka_unit_test(an_error_is_told_once_to_each_open_that_may_write),
         cmocka_unit_test(what_a_lost_connection_takes_is_told),
         cmocka_unit_test(so_is_what_was_under_way),
+        cmocka_unit_test(
+            what_was_under_way_when_the_connection_was_lost_is_written_by_the_next_one),
+        cmocka_unit_test(what_close_was_told_is_told_to_fsync_once_more),
         cmocka_unit_test(what_is_lost_when_it_is_closed_is_named),
         cmocka_unit_test(who_is_faster_than_the_server_waits_for_room),
         cmocka_unit_test(scattered_writes_are_bounded_too),

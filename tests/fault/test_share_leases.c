@@ -675,12 +675,13 @@ static void with_the_session_all_promises_are_lost(void **state)
     read_file(&b, n, "text");
     list(&b, dir);
     assert_true(is_promised(&b, n));
-    server_disconnect(b.server);
+    server_stay_away(b.server, true);
     for (int i = 0; i < 1000 && !share_lost(b.share, NULL); i++)
         usleep(10000);
     assert_false(is_promised(&b, n)); /* for what is left of its lifetime */
     figure_becomes(&b, "dormant.files", 0);
     figure_becomes(&b, "dormant.directories", 0);
+    server_stay_away(b.server, false);
     assert_int_equal(share_lookup(b.share, dir, "missing", &e, NULL), -ENOENT);
     assert_true(e.valid_ns <= LIFETIME * NS_PER_SEC);
     share_node_unref(b.share, n);

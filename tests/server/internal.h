@@ -150,7 +150,7 @@ struct server {
     struct server_code codes[SERVER_CODES]; /* protected by lock; IOCTLs since server_play */
     struct server_reply *replies;           /* protected by lock; SERVER_REPLIES of them */
     unsigned reply_count;                   /* protected by lock */
-    bool stop, disconnect;                  /* protected by lock */
+    bool stop, disconnect, away;            /* protected by lock */
 
     pthread_cond_t done; /* an order is */
     /* protected by lock */

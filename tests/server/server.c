@@ -38,6 +38,13 @@ static void conn_accept(struct server *s)
     int fd = accept4(s->listener, NULL, NULL, SOCK_CLOEXEC);
     if (fd < 0)
         return;
+    pthread_mutex_lock(&s->lock);
+    bool away = s->away;
+    pthread_mutex_unlock(&s->lock);
+    if (away) {
+        close(fd);
+        return;
+    }
     setsockopt(fd, IPPROTO_TCP, TCP_NODELAY, &(int){1}, sizeof(int));
     uint8_t *in = malloc(WIRE_FRAME_HEADER + SERVER_FRAME_MAX);
     for (size_t i = 0; in && i < SERVER_CONNECTIONS; i++) {
@@ -223,6 +230,15 @@ struct server *server_free(struct server *s)
 void server_disconnect(struct server *s)
 {
     wake(s, &s->disconnect);
+}
+
+void server_stay_away(struct server *s, bool away)
+{
+    pthread_mutex_lock(&s->lock);
+    s->away = away;
+    pthread_mutex_unlock(&s->lock);
+    if (away)
+        server_disconnect(s);
 }
 
 uint16_t server_port(const struct server *s)

@@ -200,6 +200,8 @@ uint16_t server_port(const struct server *s);
 void server_play(struct server *s, const struct server_script *script);
 /* Hangs up on everybody; new connections are welcome. */
 void server_disconnect(struct server *s);
+/* Hangs up on everybody, and on whoever comes, until it is no longer to stay away. */
+void server_stay_away(struct server *s, bool away);
 
 /* Requests since server_play, each element of a compound for itself; of one command, or SERVER_ANY.
  */

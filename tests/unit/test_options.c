@@ -118,6 +118,9 @@ static void wrong_options_are_named_and_passwords_are_not(void **state)
         {"guest=yes", -EINVAL, "guest"},
         {"user", -EINVAL, "user"},
         {"password=sesame,port=x", -EINVAL, "port"},
+        {"timeo=3", -EINVAL, "tenths"},
+        {"timeo=1s", -EINVAL, "tenths"},
+        {"hard=yes", -EINVAL, "hard"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         struct share_options o;
@@ -178,6 +181,7 @@ static void a_copy_is_whole_and_its_own(void **state)
     assert_int_equal(share_options_target(&o, "smb://d;u:p@h:1/s/x", NULL), 0);
     assert_int_equal(share_options_set(&o, "events", "/tmp/e", NULL), 0);
     assert_int_equal(share_options_set(&o, "keylog", "/tmp/k", NULL), 0);
+    assert_int_equal(share_options_parse(&o, "soft,hard,timeo=50", NULL), 0);
     assert_int_equal(share_options_copy(&o, &copy), 0);
     share_options_done(&o);
     assert_string_equal(copy.user, "u");
@@ -185,6 +189,8 @@ static void a_copy_is_whole_and_its_own(void **state)
     assert_string_equal(copy.path, "x");
     assert_string_equal(copy.events_path, "/tmp/e");
     assert_string_equal(copy.keylog_path, "/tmp/k");
+    assert_true(copy.hard);
+    assert_int_equal(copy.timeo, 50);
     share_options_done(&copy);
 }
 

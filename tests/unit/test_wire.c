@@ -584,6 +584,50 @@ static void a_real_read_is_understood(void **state)
     assert_true(same_bytes(&r.data, &(struct rd)BYTES("hello\n")));
 }
 
+/* Encodes, puts another open in, and decodes: the id is the other one. */
+#define NAMES_ANOTHER_OPEN(number, name)                                                           \
+    do {                                                                                           \
+        uint8_t buf[1024];                                                                         \
+        struct wr w = wr_init(buf, sizeof(buf));                                                   \
+        struct wire_header header = {.command = number};                                           \
+        struct wire_##name request = sample_##name, got;                                           \
+        const struct wire_file_id other = {0x1122334455667788, 0x99aabbccddeeff00};                \
+        wire_header_encode(&w, &header);                                                           \
+        wire_##name##_encode(&w, &request);                                                        \
+        assert_true(wire_file_id_replace(number, buf + WIRE_HEADER_SIZE, w.pos - WIRE_HEADER_SIZE, \
+                                         other));                                                  \
+        struct rd message = rd_init(buf, w.pos);                                                   \
+        rd_skip(&message, WIRE_HEADER_SIZE);                                                       \
+        assert_int_equal(wire_##name##_decode(message, &got), 0);                                  \
+        assert_memory_equal(&got.file_id, &other, sizeof(other));                                  \
+    } while (0)
+
+static void a_request_that_was_encoded_can_be_put_on_another_open(void **state)
+{
+    uint8_t nothing[64] = {0}, one[24] = {0}, bytes[64];
+    struct wr lock_w = wr_init(bytes, sizeof(bytes));
+    struct wire_lock_request lock = sample_lock_request;
+    lock.locks = rd_init(one, sizeof(one));
+    wire_lock_request_encode(&lock_w, &lock);
+    assert_true(wire_file_id_replace(SMB2_LOCK, bytes, lock_w.pos, (struct wire_file_id){7, 8}));
+    struct rd body = rd_init(bytes, lock_w.pos);
+    assert_int_equal(wire_lock_request_decode(body, &lock), 0);
+    assert_int_equal(lock.file_id.persistent, 7);
+    assert_int_equal(lock.file_id.volatile_, 8);
+    NAMES_ANOTHER_OPEN(SMB2_CLOSE, close_request);
+    NAMES_ANOTHER_OPEN(SMB2_FLUSH, flush_request);
+    NAMES_ANOTHER_OPEN(SMB2_READ, read_request);
+    NAMES_ANOTHER_OPEN(SMB2_WRITE, write_request);
+    NAMES_ANOTHER_OPEN(SMB2_IOCTL, ioctl_request);
+    NAMES_ANOTHER_OPEN(SMB2_QUERY_DIRECTORY, query_directory_request);
+    NAMES_ANOTHER_OPEN(SMB2_CHANGE_NOTIFY, change_notify_request);
+    NAMES_ANOTHER_OPEN(SMB2_QUERY_INFO, query_info_request);
+    NAMES_ANOTHER_OPEN(SMB2_SET_INFO, set_info_request);
+    assert_false(wire_file_id_replace(SMB2_CREATE, nothing, sizeof(nothing), WIRE_FILE_ID_RELATED));
+    assert_false(wire_file_id_replace(SMB2_READ, nothing, 31, WIRE_FILE_ID_RELATED));
+    assert_int_equal(nothing[16], 0);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -614,6 +658,7 @@ int main(void)
         cmocka_unit_test(a_status_tells_whose_body_follows),
         cmocka_unit_test(every_command_has_a_name),
         cmocka_unit_test(a_length_that_does_not_fit_its_field_is_not_sent),
+        cmocka_unit_test(a_request_that_was_encoded_can_be_put_on_another_open),
         cmocka_unit_test(a_real_negotiate_is_understood),
         cmocka_unit_test(a_real_open_is_understood),
         cmocka_unit_test(a_real_listing_is_understood),

@@ -1,0 +1,295 @@
+/*
+ * Opens that outlive their connection. (3.2.4.4)
+ *
+ * Each open of a caller is in a list of its connection, with what it takes to open it again. When
+ * there is a new connection the reviver goes through the list before anybody else may send, so that
+ * nothing of ours comes in between; an open whose CREATE was answered just before the loss, and
+ * that the list did not have yet, is opened again by whoever uses it first.
+ *
+ * It is opened by its path, and counts as the same one only where the file's id and its creation
+ * time are those that it had: then its byte-range locks are taken again. What fails on the way ends
+ * this open and no other: whoever uses it gets EIO from then on. The path follows our own renames.
+ *
+ * Nobody waits for an open that is being opened again in order to close it: it is left to whom is
+ * at it.
+ */
+#include "client/kept.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- beginning and end ---- */
+
+void kept_free(struct kept *k)
+{
+    if (!k)
+        return;
+    free(k->path);
+    free(k->locks);
+    free(k);
+}
+
+void handle_keep(const struct operation *op, struct handle *h, const struct client_how *how,
+                 const struct file_attr *attr)
+{
+    struct conn *c = op->client->conn;
+    struct kept *k = c->revives ? calloc(1, sizeof(*k)) : NULL;
+    char *path = k ? strdup(op->path) : NULL;
+    if (!path) {
+        free(k);
+        return;
+    }
+    *k = (struct kept){
+        .client = op->client,
+        .access = how->access,
+        .share = how->share,
+        .options = how->options,
+        .lease_state = how->lease && how->lease->lease ? how->lease->state : 0,
+        .id = attr->id,
+        .created = attr->created,
+        .path = path,
+    };
+    h->kept = k;
+    pthread_mutex_lock(&c->lock);
+    list_add_tail(&c->kept, &h->link);
+    pthread_mutex_unlock(&c->lock);
+}
+
+bool handle_leave(struct conn *c, struct handle *h)
+{
+    struct kept *k = h->kept;
+    if (!k)
+        return true;
+    pthread_mutex_lock(&c->lock);
+    bool mine = !k->busy;
+    k->closed = true;
+    if (mine)
+        list_del(&h->link);
+    pthread_mutex_unlock(&c->lock);
+    return mine;
+}
+
+/* ---- names ---- */
+
+/* What is behind `from` in the path of that, or of something beneath; NULL: it is neither. */
+static const char *behind(const char *path, const char *from)
+{
+    size_t len = strlen(from);
+    bool is_it = strncmp(path, from, len) == 0 && (path[len] == 0 || path[len] == '/');
+    return is_it ? path + len : NULL;
+}
+
+void kept_renamed(struct conn *c, const char *from, const char *to)
+{
+    struct list *item;
+    pthread_mutex_lock(&c->lock);
+    list_for_each(item, &c->kept)
+    {
+        struct kept *k = container_of(item, struct handle, link)->kept;
+        const char *rest = behind(k->path, from);
+        size_t len = rest ? strlen(to) + strlen(rest) + 1 : 0;
+        char *path = rest ? malloc(len) : NULL;
+        if (!path)
+            continue; /* without memory it is not found again */
+        snprintf(path, len, "%s%s", to, rest);
+        free(k->path);
+        k->path = path;
+    }
+    pthread_mutex_unlock(&c->lock);
+}
+
+void handle_renamed(struct conn *c, struct handle *h, const char *to)
+{
+    pthread_mutex_lock(&c->lock);
+    char *from = h->kept ? strdup(h->kept->path) : NULL;
+    pthread_mutex_unlock(&c->lock);
+    if (from)
+        kept_renamed(c, from, to);
+    free(from);
+}
+
+/* ---- opening again ---- */
+
+/* `h` becomes what `fresh` is, which is gone then. */
+static void adopt(struct conn *c, struct handle *h, struct handle *fresh)
+{
+    pthread_mutex_lock(&c->lock);
+    handle_unlease(c, h);
+    h->id = fresh->id;
+    h->epoch = fresh->epoch;
+    h->lease = fresh->lease;
+    h->promises = fresh->promises;
+    h->leased = fresh->leased;
+    pthread_mutex_unlock(&c->lock);
+    free(fresh);
+}
+
+static int another_file(const struct operation *op)
+{
+    return operation_error(op, -EIO, "the connection was lost, and another file has this name now");
+}
+
+/* The CREATE, answered. -EIO: it is not to be had; other errors: not now. */
+static int take_open(const struct operation *op, struct compound *m, const struct kept *k,
+                     struct handle **ret)
+{
+    struct file_attr attr;
+    if (!status_is(compound_status(m, 0), STATUS_SUCCESS)) {
+        operation_status(op, compound_status(m, 0));
+        return -EIO;
+    }
+    if (create_take(op, m, ret, &attr, NULL) < 0)
+        return -EIO;
+    if (k->id && attr.id == k->id && attr.created == k->created)
+        return 0;
+    conn_close_later(op->client->conn, *ret);
+    return another_file(op);
+}
+
+static int open_by_path(const struct operation *op, const struct kept *k,
+                        struct client_lease *lease, struct handle **ret)
+{
+    struct client_lease_ask ask = {.lease = lease, .state = k->lease_state};
+    const struct client_how how = {
+        .access = k->access,
+        .share = k->share,
+        .disposition = FILE_OPEN,
+        .options = k->options,
+        .lease = lease && k->lease_state ? &ask : NULL,
+    };
+    struct wire_path name;
+    struct error why;
+    struct compound *m = NULL;
+    int r = wire_path_init(op, op->path, &name);
+    if (r < 0) {
+        r = -EIO;
+        goto out;
+    }
+    m = compound_new(k->client->conn, name.name.len);
+    if (!m) {
+        r = operation_error(op, -ENOMEM, "out of memory");
+        goto out;
+    }
+    add_create_how(m, &how, &name.name);
+    r = compound_run(m, &why);
+    r = r < 0 ? operation_failed(op, &why) : take_open(op, m, k, ret);
+out:
+    compound_free(m);
+    wire_path_done(&name);
+    return r;
+}
+
+/* -EIO: it is lost for good; other errors: not now. */
+static int reopen(struct conn *c, struct handle *h, struct error *err)
+{
+    struct kept *k = h->kept;
+    struct handle *fresh;
+    pthread_mutex_lock(&c->lock);
+    char *path = strdup(k->path);
+    struct client_lease *lease = h->lease;
+    pthread_mutex_unlock(&c->lock);
+    const struct operation op = {k->client, "open again", path ? path : "", err};
+    if (!path)
+        return operation_error(&op, -ENOMEM, "out of memory");
+
+    int r = open_by_path(&op, k, lease, &fresh);
+    if (r == 0) {
+        r = kept_lock_again(&op, k, fresh);
+        if (r < 0)
+            conn_close_later(c, fresh);
+    }
+    if (r == 0) {
+        adopt(c, h, fresh);
+        observe_network(c->observe, OBSERVE_REOPENED);
+    } else if (r == -EIO) {
+        observe_network(c->observe, OBSERVE_DEAD);
+    }
+    free(path);
+    return r;
+}
+
+/* Caller holds conn->lock, not while it waits; `h` is nobody else's to open again. Frees it where
+ * its owner is done with it. */
+static int reopen_busy(struct conn *c, struct handle *h, struct error *err)
+{
+    struct kept *k = h->kept;
+    struct error why = {0};
+    k->busy = true;
+    pthread_mutex_unlock(&c->lock);
+    int r = reopen(c, h, &why);
+    pthread_mutex_lock(&c->lock);
+    k->busy = false;
+    if (r < 0 && conn_may_send(c) && !conn_is_reviver(c))
+        r = -EIO; /* there would be no end to trying it again */
+    if (r == -EIO) {
+        k->dead = true;
+        k->why = why;
+    }
+    bool closed = k->closed;
+    if (closed)
+        list_del(&h->link);
+    pthread_cond_broadcast(&c->changed);
+    if (closed) {
+        pthread_mutex_unlock(&c->lock);
+        conn_close_later(c, h);
+        pthread_mutex_lock(&c->lock);
+    }
+    if (r < 0)
+        error_set(err, r, why.status, "%s", why.text);
+    return r;
+}
+
+/* What it is for who wants to use it now; -EAGAIN: not now. Caller holds conn->lock. */
+static int ready(struct conn *c, struct handle *h, struct error *err)
+{
+    struct kept *k = h->kept;
+    while (h->epoch != c->epoch) {
+        if (!k)
+            return error_set(err, LOST_OPEN, 0, "the open ended with its connection");
+        if (k->dead)
+            return error_set(err, -EIO, k->why.status, "%s", k->why.text);
+        if (!conn_may_send(c))
+            return error_set(err, -EAGAIN, c->why.status, "%s", c->why.text);
+        if (k->busy) {
+            pthread_cond_wait(&c->changed, &c->lock);
+            continue;
+        }
+        int r = reopen_busy(c, h, err);
+        if (r < 0)
+            return r == -EIO ? r : -EAGAIN;
+    }
+    return 0;
+}
+
+int handle_ready(struct conn *c, struct handle *h, struct error *err)
+{
+    pthread_mutex_lock(&c->lock);
+    int r = ready(c, h, err);
+    pthread_mutex_unlock(&c->lock);
+    return r;
+}
+
+/* Caller holds conn->lock. */
+static struct handle *first_lost(struct conn *c)
+{
+    struct list *item;
+    list_for_each(item, &c->kept)
+    {
+        struct handle *h = container_of(item, struct handle, link);
+        if (h->epoch != c->epoch && !h->kept->dead && !h->kept->busy)
+            return h;
+    }
+    return NULL;
+}
+
+int kept_revive_all(struct conn *c, struct error *err)
+{
+    struct handle *h;
+    int r = 0;
+    pthread_mutex_lock(&c->lock);
+    while (conn_may_send(c) && (h = first_lost(c)) && (r == 0 || r == -EIO))
+        r = reopen_busy(c, h, err);
+    pthread_mutex_unlock(&c->lock);
+    return r == -EIO ? 0 : r;
+}
