@@ -46,7 +46,7 @@ sanitized=$build-asan
 ninja -C "$sanitized" >/dev/null || failed=$((failed + 1))
 "$here/tests/lockstep/run.py" "$sanitized/src/cli/larder" "$build/tests/lockstep/lockstep" 20000 today ||
     failed=$((failed + 1))
-for kind in signed guest; do
+for kind in signed sealed guest; do
     LSAN_OPTIONS=suppressions=$here/tests/fault/lsan.supp:print_suppressions=0 \
         "$sanitized/tests/fault/alterations" --all --kind $kind || failed=$((failed + 1))
 done

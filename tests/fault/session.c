@@ -69,6 +69,7 @@ struct server_script session_script(enum session_kind kind)
         .logon = kind != SESSION_GUEST,
         .must_sign = kind != SESSION_GUEST,
         .signing = SERVER_SIGN_GMAC,
+        .cipher = kind == SESSION_SEALED ? SMB2_CIPHER_AES128_GCM : 0,
         .capabilities = SMB2_GLOBAL_CAP_LEASING | SMB2_GLOBAL_CAP_DIRECTORY_LEASING,
         .lease = {.state = SMB2_LEASE_READ_CACHING | SMB2_LEASE_HANDLE_CACHING, .epoch = 1},
         .sink = {.data = sink, .size = sizeof(sink)},
