@@ -46,10 +46,13 @@ sanitized=$build-asan
 ninja -C "$sanitized" >/dev/null || failed=$((failed + 1))
 "$here/tests/lockstep/run.py" "$sanitized/src/cli/larder" "$build/tests/lockstep/lockstep" 20000 today ||
     failed=$((failed + 1))
-for kind in signed sealed guest; do
+alterations() {
     LSAN_OPTIONS=suppressions=$here/tests/fault/lsan.supp:print_suppressions=0 \
-        "$sanitized/tests/fault/alterations" --all --kind $kind || failed=$((failed + 1))
-done
+        "$sanitized/tests/fault/alterations" "$@" || failed=$((failed + 1))
+}
+alterations --kind signed --all
+alterations --kind sealed --seconds 600
+alterations --kind guest --seconds 600
 LSAN_OPTIONS=suppressions=$here/tests/fault/lsan.supp:print_suppressions=0 \
     "$sanitized/tests/fault/failures" --all || failed=$((failed + 1))
 work "$build/src/cli/larder" --full --as $every
