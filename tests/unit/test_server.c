@@ -620,6 +620,84 @@ static void all_output_can_end_at_any_byte(void **state)
     }
 }
 
+/* The MessageId of the next frame, which answers an ECHO. */
+static uint64_t next_echo(struct peer *p)
+{
+    struct wire_header h;
+    receive_one(p, &h, STATUS_SUCCESS);
+    return h.message_id;
+}
+
+static void a_reply_can_be_overtaken_repeated_and_in_pieces(void **state)
+{
+    struct peer *p =
+        START({SMB2_ECHO, 1, .action = SERVER_HOLD, .value = 1},
+              {SMB2_ECHO, 3, .action = SERVER_LATE, .value = 1000},
+              {SMB2_ECHO, 5, .action = SERVER_REPEAT, .value = 2},
+              {SMB2_ECHO, 6, .action = SERVER_PIECES, .value = SERVER_PIECES_OF(24, 10)},
+              {SMB2_ECHO, 7, .action = SERVER_JOIN}, {SMB2_ECHO, 9, .action = SERVER_LOSE},
+              {SMB2_ECHO, 10, .action = SERVER_GRANT, .value = 3, .until = 11});
+    uint64_t first = p->message_id;
+    struct wire_header h;
+    for (unsigned i = 0; i < 8; i++)
+        send_echo(p);
+    unsigned seen[8] = {0};
+    assert_int_equal(next_echo(p) - first, 1);
+    assert_int_equal(next_echo(p) - first, 0);
+    uint64_t last = 0;
+    for (unsigned i = 0; i < 8; i++)
+        seen[(last = next_echo(p) - first) % COUNT(seen)]++;
+    assert_int_equal(last, 2); /* late, and overtaken by all the others */
+    for (unsigned i = 2; i < 8; i++)
+        assert_int_equal(seen[i], i == 4 ? 3 : 1);
+
+    send_echo(p); /* lost */
+    static const uint16_t granted[] = {3, 3, 10};
+    for (size_t i = 0; i < COUNT(granted); i++) {
+        send_echo(p);
+        receive_one(p, &h, STATUS_SUCCESS);
+        assert_int_equal(h.credits, granted[i]);
+        assert_int_equal(h.message_id - first, 9 + i);
+    }
+    finish(p);
+}
+
+static void a_request_can_stay_pending_for_ever(void **state)
+{
+    struct peer *p = START({SMB2_ECHO, 1, .action = SERVER_PENDING});
+    struct wire_header h;
+    send_echo(p);
+    receive_one(p, &h, STATUS_PENDING);
+    assert_true(nothing_comes(p));
+    finish(p);
+}
+
+static void a_field_can_be_altered(void **state)
+{
+    static const struct server_alteration wrong[] = {
+        {.offset = 36, .width = 4, .how = SERVER_ADD, .value = 1}, /* TreeId */
+        {.how = SERVER_RESIZE, .value = 8},
+    };
+    static const struct server_rule rules[] = {
+        {SMB2_ECHO, 1, .action = SERVER_ALTER, .value = 0},
+        {SMB2_ECHO, 2, .action = SERVER_ALTER, .value = 1},
+    };
+    struct peer *p = start(&(struct server_script){.rules = rules,
+                                                   .rule_count = COUNT(rules),
+                                                   .alterations = wrong,
+                                                   .alteration_count = COUNT(wrong)});
+    struct wire_header h;
+    send_echo(p);
+    receive_one(p, &h, STATUS_SUCCESS);
+    assert_int_equal(h.tree_id, p->tree_id + 1);
+    size_t len = p->in_len;
+    send_echo(p);
+    receive_one(p, &h, STATUS_SUCCESS);
+    assert_int_equal(h.tree_id, p->tree_id);
+    assert_int_equal(p->in_len, len + 8);
+    finish(p);
+}
+
 static void a_command_can_be_left_without_an_answer(void **state)
 {
     struct peer *p = START({SMB2_CREATE, 0, .action = SERVER_SILENT});
@@ -710,6 +788,9 @@ int main(void)
         cmocka_unit_test(an_interim_response_can_come_first),
         cmocka_unit_test(a_reply_can_end_at_any_byte),
         cmocka_unit_test(all_output_can_end_at_any_byte),
+        cmocka_unit_test(a_reply_can_be_overtaken_repeated_and_in_pieces),
+        cmocka_unit_test(a_request_can_stay_pending_for_ever),
+        cmocka_unit_test(a_field_can_be_altered),
         cmocka_unit_test(a_command_can_be_left_without_an_answer),
         cmocka_unit_test(garbage_is_what_the_script_says),
         cmocka_unit_test(a_client_that_does_not_read_does_not_hold_the_server),
