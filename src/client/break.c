@@ -130,7 +130,7 @@ static struct client_lease *next_ack(struct conn *c, unsigned *ret_state)
 {
     struct client_lease *l = NULL;
     pthread_mutex_lock(&c->lock);
-    while (!l && !list_empty(&c->acks) && c->up && c->credits) {
+    while (!l && !list_empty(&c->acks) && c->up && !c->renewal.expired && c->credits) {
         l = container_of(c->acks.next, struct client_lease, link);
         list_del(&l->link);
         if (l->on_server) {
@@ -147,11 +147,16 @@ static struct client_lease *next_ack(struct conn *c, unsigned *ret_state)
     return l;
 }
 
+void lease_owe(struct client_lease *l)
+{
+    l->owes = true;
+    lease_settle(l);
+}
+
 static void owe_again(struct client_lease *l)
 {
     pthread_mutex_lock(&l->conn->lock);
-    l->owes = true;
-    lease_settle(l);
+    lease_owe(l);
     lease_unref(l);
     pthread_mutex_unlock(&l->conn->lock);
 }

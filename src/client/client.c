@@ -11,6 +11,7 @@
 #include <sys/random.h>
 
 #include "client/auth.h"
+#include "client/renew.h"
 #include "client/revive.h"
 
 #define GOODBYE (5 * NS_PER_SEC) /* the most that TREE_DISCONNECT and LOGOFF may take */
@@ -62,6 +63,7 @@ int client_connect(const struct client_options *options, struct client **ret, st
     r = conn_new(options, &c->conn, err);
     if (r < 0)
         goto failed;
+    c->conn->client = c;
     r = negotiate(c, options, &preauth, err);
     if (r < 0)
         goto failed;
@@ -72,6 +74,8 @@ int client_connect(const struct client_options *options, struct client **ret, st
     if (r < 0)
         goto failed;
     r = conn_establish(c->conn, err);
+    if (r == 0)
+        r = renew_start(c, err);
     if (r < 0)
         goto failed;
     memcpy(c->facts.address, c->conn->address, sizeof(c->facts.address));
@@ -93,6 +97,7 @@ struct client *client_free(struct client *c)
     if (!c)
         return NULL;
     revive_stop(c);
+    renew_stop(c);
     pthread_mutex_lock(&c->conn->lock);
     bool up = c->conn->up;
     pthread_mutex_unlock(&c->conn->lock);
@@ -126,6 +131,11 @@ void client_facts(const struct client *c, struct client_facts *ret)
     pthread_mutex_lock(&c->conn->lock);
     *ret = c->facts;
     pthread_mutex_unlock(&c->conn->lock);
+}
+
+unsigned client_renewals(const struct client *c)
+{
+    return renew_count(c->conn);
 }
 
 int client_echo(struct client *c, struct error *err)

@@ -148,6 +148,9 @@ struct client_facts {
 };
 void client_facts(const struct client *c, struct client_facts *ret);
 
+/* How often an expired session was logged on again, or one that was about to. */
+unsigned client_renewals(const struct client *c);
+
 /* Whether a ticket cache (of user `cache_uid`, NULL: our own) has a ticket that has not run out. */
 bool client_has_ticket(const int64_t *cache_uid);
 

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/renew.h"
 #include "client/seal.h"
 
 enum { ELEMENT_FIXED = 512 }; /* the largest request without its variable parts, padding included */
@@ -117,11 +118,12 @@ static int register_requests(struct compound *m, uint32_t charge)
         h->credit_charge = c->multi_credit ? (uint16_t)q->charge : 0;
         h->credits = i == 0 ? (uint16_t)(ask - (charge - q->charge)) : (uint16_t)q->charge;
         h->session_id = c->session_id;
-        h->tree_id = c->tree_id;
+        h->tree_id = h->command == SMB2_SESSION_SETUP ? 0 : c->tree_id;
         h->flags &= ~(uint32_t)SMB2_FLAGS_SIGNED;
         h->flags |= sign ? SMB2_FLAGS_SIGNED : 0;
         id += q->charge;
         q->sent_at = now;
+        q->logon = c->renewal.logon;
         if (hash_add(&c->pending, &q->node, hash_u64(h->message_id)) < 0) {
             while (i-- > 0)
                 hash_del(&c->pending, &m->request[i].node);
@@ -282,6 +284,9 @@ int compound_submit(struct compound *m, uint64_t deadline, struct error *err)
         m->lost = r != LOST_OPEN && r != -EIO;
         return r;
     }
+    r = renew_gate(m, deadline, err);
+    if (r < 0)
+        return r;
     r = submit(m, deadline, false, err);
     conn_flush(m->conn);
     return r;
@@ -372,7 +377,7 @@ bool compound_is_answered(struct compound *m)
     return yes;
 }
 
-int compound_wait(struct compound *m, uint64_t deadline, struct error *err)
+static int wait_for_answers(struct compound *m, uint64_t deadline, struct error *err)
 {
     struct conn *c = m->conn;
     struct timespec until = {.tv_sec = (time_t)(deadline / NS_PER_SEC),
@@ -394,6 +399,19 @@ int compound_wait(struct compound *m, uint64_t deadline, struct error *err)
     compound_cancel(m);
     return error_set(err, -ETIMEDOUT, 0, "no answer from the server within %.1f s",
                      (double)(clock_now() - m->request[0].sent_at) / NS_PER_SEC);
+}
+
+int compound_wait(struct compound *m, uint64_t deadline, struct error *err)
+{
+    int r = wait_for_answers(m, deadline, err);
+    if (r == 0 && m->conn->client && resend_wanted(m) && renew_possible(m->conn))
+        r = resend(m, deadline, err);
+    if (r < 0 && !m->lost) { /* was it the connection that ended, for what had to be sent again? */
+        pthread_mutex_lock(&m->conn->lock);
+        m->lost = m->unanswered == 0 && m->left && m->epoch != m->conn->epoch;
+        pthread_mutex_unlock(&m->conn->lock);
+    }
+    return r;
 }
 
 int compound_wait_interim(struct compound *m, uint64_t deadline, struct error *err)
@@ -458,6 +476,7 @@ static struct handle *left_open(struct compound *m)
 static void destroy(struct compound *m)
 {
     conn_close_later(m->conn, left_open(m));
+    conn_close_later(m->conn, resend_close(m));
     for (unsigned i = 0; i < m->count; i++)
         frame_unref(m->request[i].frame);
     handle_free(m->conn, m->handle);

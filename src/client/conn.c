@@ -34,6 +34,7 @@ static void init_locks(struct conn *c)
         pthread_cond_init(&c->wakes[i], &attr);
     atomic_init(&c->next_wake, 0);
     pthread_cond_init(&c->changed, &attr);
+    pthread_cond_init(&c->renewal.changed, &attr);
     pthread_condattr_destroy(&attr);
     pthread_cond_init(&c->told, NULL);
     pthread_mutex_init(&c->lock, NULL);
@@ -212,6 +213,7 @@ struct conn *conn_free(struct conn *c)
     for (unsigned i = 0; i < WAKES; i++)
         pthread_cond_destroy(&c->wakes[i]);
     pthread_cond_destroy(&c->changed);
+    pthread_cond_destroy(&c->renewal.changed);
     pthread_cond_destroy(&c->told);
     pthread_mutex_destroy(&c->lock);
     pthread_mutex_destroy(&c->send_lock);
@@ -248,6 +250,8 @@ void conn_fail(struct conn *c, const struct error *why)
         c->epoch++;
         pthread_cond_broadcast(&c->credit_cond);
         pthread_cond_broadcast(&c->changed);
+        c->renewal.expired = false; /* the next session is another one */
+        pthread_cond_broadcast(&c->renewal.changed);
         if (c->fd >= 0)
             shutdown(c->fd, SHUT_RDWR); /* wakes the receive thread; does not block */
     }
@@ -310,7 +314,8 @@ void conn_close_later(struct conn *c, struct handle *h)
 /* Caller holds conn->lock. A CLOSE overtakes nobody who waits for credits. */
 static bool close_can_go(const struct conn *c)
 {
-    return !list_empty(&c->closes) && c->up && credit_spare(c) && list_empty(&c->credit_waiters);
+    return !list_empty(&c->closes) && c->up && !c->renewal.expired && credit_spare(c) &&
+           list_empty(&c->credit_waiters);
 }
 
 /* Caller holds send_lock. Takes the first one in the queue if it can go out now. */
@@ -360,7 +365,8 @@ static int send_close(struct conn *c)
 static bool something_can_go(struct conn *c)
 {
     pthread_mutex_lock(&c->lock);
-    bool yes = close_can_go(c) || (!list_empty(&c->acks) && c->up && c->credits);
+    bool yes =
+        close_can_go(c) || (!list_empty(&c->acks) && c->up && !c->renewal.expired && c->credits);
     pthread_mutex_unlock(&c->lock);
     return yes;
 }

@@ -115,9 +115,28 @@ struct copy_limits {
 };
 
 #define WAKES 64 /* so many who wait wake alone */
+/* What is to be done when the session expires: renew.c. */
+struct renewal {
+    pthread_t thread; /* constant once started */
+    bool started;
+    /* all below: protected by conn->lock */
+    bool possible;     /* there is somebody to log on again */
+    bool expired;      /* the server says so: only what needs no session leaves */
+    bool running;      /* somebody is at it */
+    bool stop;         /* the thread is to end */
+    unsigned logon;    /* counts logons: which one a request was sent under */
+    unsigned done;     /* how often it was renewed */
+    int64_t end;       /* of the ticket, seconds of the wall clock */
+    uint64_t ahead_at; /* when to look for a newer one */
+    struct error why;  /* of the last attempt; code 0: it succeeded, or there was none */
+    uint64_t retry_at; /* no attempt before */
+    uint64_t pause;
+    pthread_cond_t changed;
+};
 
 struct conn {
     /* constant */
+    struct client *client; /* whose connection it is */
     struct observe *observe;
     struct conn_events events;
     uint64_t request_timeout, echo_interval; /* ns */
@@ -172,6 +191,7 @@ struct conn {
     pthread_cond_t told;
     uint64_t session_id;
     uint32_t tree_id;
+    struct renewal renewal;
     struct secure_signer *signer; /* NULL: no key (yet) */
     bool signing;                 /* everything is signed, and unsigned answers end the session */
     struct seal *seal;            /* NULL: no encryption was agreed on (yet) */
@@ -316,6 +336,7 @@ struct request {
     size_t offset, len; /* where in compound->buf */
     uint32_t charge;
     uint64_t sent_at;  /* written with its registration; protected by conn->lock until then */
+    unsigned logon;    /* as sent_at: which logon of the session it was sent under */
     bool settled;      /* its interim response gave its credits back; protected by conn->lock */
     bool interim;      /* protected by conn->lock */
     uint64_t async_id; /* of the interim response; protected by conn->lock */
@@ -351,6 +372,7 @@ struct compound {
     uint64_t wait_until;        /* for a connection to come back; 0: was never waited for */
     struct list link;           /* in conn->orphans; protected by conn->lock */
     bool signs;                 /* signed also in a session that is not */
+    unsigned resends;           /* how often refusals of it led to another one: see resend.c */
     bool sealed;          /* written with its registration; protected by conn->lock until then */
     bool abandoned;       /* protected by conn->lock; the connection owns it now */
     bool stopped;         /* protected by conn->lock; who waits for it is to wait no longer */
@@ -368,8 +390,8 @@ struct compound *compound_new(struct conn *c, size_t extra);
 /* Starts the next element, which is related to the one before. `payload` is the most that its
  * response carries. The caller encodes the body through the cursor. */
 struct wr *compound_add(struct compound *m, uint16_t command, uint32_t payload);
-/* The last element ends in these bytes, which are not copied: they are the caller's until
- * compound_submit has returned. No element follows. */
+/* The last element ends in these bytes, which are not copied: they are the caller's until the
+ * compound is freed, since an expired session may have them sent again. No element follows. */
 void compound_tail(struct compound *m, const void *data, size_t len);
 /* The FileId of its first element is that of `h` whenever it leaves: `h` is borrowed. */
 static inline void compound_by(struct compound *m, struct handle *h)
@@ -443,6 +465,9 @@ static inline uint32_t compound_status(const struct compound *m, unsigned i)
 void bell_ring(struct client_bell *b);
 
 /* ---- lease.c ---- */
+
+/* One more reference. Caller holds conn->lock. */
+struct client_lease *lease_again(struct client_lease *l);
 
 /* Appends the create context that shows keys and asks for nothing. Whether there is one now, which
  * RequestedOplockLevel is to say. */

@@ -18,6 +18,7 @@
 #include <sys/random.h>
 
 #include "client/lease.h"
+#include "client/renew.h"
 
 enum {
     LEASE_CONTEXT_MAX = 64,
@@ -196,6 +197,11 @@ void lease_registered(struct compound *m)
     }
 }
 
+struct client_lease *lease_again(struct client_lease *l)
+{
+    return lease_ref(l);
+}
+
 /* The CREATE is not under way any more. */
 static void landed(struct lease_flight *f)
 {
@@ -355,6 +361,8 @@ void lease_reply(struct conn *c, struct request *q, const struct wire_header *h,
     struct compound *m = c->dead ? NULL : q->compound; /* who is dead has no compounds any more */
     if (m && m->flight.lease && h->command == SMB2_CREATE)
         create_replied(m, has_grant ? &grant : NULL);
+    else if (m && m->acks && status_is(h->status, STATUS_NETWORK_SESSION_EXPIRED))
+        lease_owe(m->acks);
     else if (m && m->acks && h->status != STATUS_SUCCESS)
         lease_ack_refused(m->acks);
     pthread_mutex_unlock(&c->lock);

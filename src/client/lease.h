@@ -48,6 +48,8 @@ static inline int lease_ahead(uint16_t epoch, uint16_t of)
 void lease_tell(struct client_lease *l);
 /* Queues the acknowledgement that is owed, if it may leave. */
 void lease_settle(struct client_lease *l);
+/* It is owed once more. */
+void lease_owe(struct client_lease *l);
 /* The server answered an acknowledgement with an error. Lets go of the lock as lease_tell does. */
 void lease_ack_refused(struct client_lease *l);
 

@@ -22,6 +22,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "client/renew.h"
 #include "client/seal.h"
 
 #define PROBE_RETRY (NS_PER_SEC / 2)
@@ -106,6 +107,8 @@ static void complete(struct conn *c, struct request *q, const struct wire_header
     q->frame = frame_ref(frame);
     q->answered = true;
     q->heard_at = c->last_heard;
+    if (h->status == STATUS_NETWORK_SESSION_EXPIRED && h->command != SMB2_SESSION_SETUP)
+        renew_wanted(c, q);
     c->in_flight -= q->settled ? 0 : q->charge;
     credit_grant(c, h->credits);
     struct compound *orphan = compound_answered(q->compound, &open, &wake);
@@ -127,9 +130,26 @@ static int not_sealed(const struct wire_header *h, struct error *why)
 }
 
 /* `sealed`: it came encrypted. */
+/*
+ * An error behind an element that an expired session refused says nothing but that: all of them are
+ * sent again. Samba fails the related ones in its own ways, one of them with the signature of the
+ * request; none is looked at. The refusal itself has been verified. Caller holds conn->lock.
+ */
+static bool is_behind_refusal(const struct request *q, const struct wire_header *h)
+{
+    const struct compound *m = q->compound;
+    if (!m->conn->renewal.possible || !ntstatus_failed(h->status))
+        return false;
+    for (unsigned i = 0; &m->request[i] != q; i++)
+        if (m->request[i].answered && m->request[i].reply.status == STATUS_NETWORK_SESSION_EXPIRED)
+            return true;
+    return false;
+}
+
 static int receive_message(struct conn *c, struct frame *frame, bool sealed,
                            const struct wire_header *h, const struct rd *message, struct error *why)
 {
+    struct wire_header refusal = *h;
     if (h->message_id == UINT64_MAX) {
         observe_unsolicited(c->observe, h->command, message->len);
         if (h->command == SMB2_OPLOCK_BREAK)
@@ -151,6 +171,7 @@ static int receive_message(struct conn *c, struct frame *frame, bool sealed,
     uint16_t asked = q ? q->header.command : 0;
     uint64_t sent_at = q ? q->sent_at : 0;
     bool leased = q && (q->compound->flight.lease || q->compound->acks);
+    bool refused = q && is_behind_refusal(q, h);
     pthread_mutex_unlock(&c->lock);
 
     if (!q) {
@@ -162,7 +183,11 @@ static int receive_message(struct conn *c, struct frame *frame, bool sealed,
                          wire_command_name(asked), wire_command_name(h->command));
     if (must_seal && !sealed)
         return not_sealed(h, why);
-    int r = sealed ? 0 : verify(signer, must, h, message, why);
+    if (refused) {
+        refusal.status = STATUS_NETWORK_SESSION_EXPIRED;
+        h = &refusal;
+    }
+    int r = sealed || refused ? 0 : verify(signer, must, h, message, why);
     if (r < 0)
         return r;
     observe_response(c->observe, h->command, h->status, message->len, clock_now() - sent_at);

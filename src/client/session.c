@@ -17,6 +17,7 @@
 
 #include "client/keys.h"
 #include "client/operation.h"
+#include "client/renew.h"
 #include "client/seal.h"
 
 enum { LEGS_MAX = 8 };
@@ -237,6 +238,7 @@ int session_setup(struct client *c, const struct client_options *options,
         r = exchange(&l);
     if (r == 0) {
         c->facts.guest = l.guest;
+        renew_begin(c, l.auth, !l.guest);
         snprintf(c->user, sizeof(c->user), "%s", auth_user(l.auth));
         c->facts.session_id = l.last->request[0].reply.session_id;
     }

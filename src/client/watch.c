@@ -17,6 +17,7 @@
 
 #include "base/utf.h"
 #include "client/operation.h"
+#include "client/renew.h"
 
 #define INTERIM_WAIT NS_PER_SEC /* servers that send an interim response do so at once */
 
@@ -76,8 +77,17 @@ static int send_request(struct client_watch *w, const struct operation *op, stru
     return 0;
 }
 
+/* Has the session renewed where the request was refused for want of one. Whether to send another.
+ */
+static bool renewed(struct conn *c, const struct compound *m)
+{
+    const struct request *q = &m->request[0];
+    return status_is(q->reply.status, STATUS_NETWORK_SESSION_EXPIRED) && renew_possible(c) &&
+           renew_session(c, q->logon, conn_deadline(c), NULL) == 0;
+}
+
 /* The first request, and what the server says to it at once. */
-static int arm(struct client_watch *w, const struct operation *op)
+static int arm_once(struct client_watch *w, const struct operation *op)
 {
     struct conn *c = w->client->conn;
     struct error why;
@@ -97,6 +107,15 @@ static int arm(struct client_watch *w, const struct operation *op)
     if (is_unsupported(status))
         return operation_error(op, -EOPNOTSUPP, "the server does not tell of changes");
     return ntstatus_failed(status) ? operation_status(op, status) : 0;
+}
+
+static int arm(struct client_watch *w, const struct operation *op)
+{
+    int r = arm_once(w, op);
+    if (r == 0 || !w->m || !compound_is_answered(w->m) || !renewed(op->client->conn, w->m))
+        return r;
+    w->m = compound_free(w->m);
+    return arm_once(w, op);
 }
 
 static struct client_watch *watch_new(struct client *c, const char *path, bool tree)
@@ -307,7 +326,8 @@ int client_watch_next(struct client_watch *w, client_change_fn fn, void *user, b
         return stopped(&op);
     if (r < 0)
         return operation_failed(&op, &why);
-    r = check_status(&op, compound_status(w->m, 0));
+    if (!renewed(w->client->conn, w->m))
+        r = check_status(&op, compound_status(w->m, 0));
     if (r == 0)
         r = arm_again(w, &op, &answered);
     if (r < 0)

@@ -38,13 +38,14 @@ static json_t *connection_json(const struct share *s)
 {
     struct client_facts facts;
     client_facts(s->client, &facts);
-    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:b, s:s, s:s, s:I, s:I, s:I, s:I}", "address",
+    return json_pack("{s:s, s:s, s:s, s:s, s:s, s:b, s:s, s:s, s:I, s:I, s:I, s:I, s:I}", "address",
                      facts.address, "share", s->options.share, "dialect", facts.dialect_name,
                      "signing", facts.signing ? facts.signing_algorithm : "none", "encryption",
                      facts.encryption, "guest", facts.guest, "logon", facts.logon, "user",
-                     facts.user, "server_capabilities", (json_int_t)facts.server_capabilities,
-                     "max_read", (json_int_t)facts.max_read, "max_write",
-                     (json_int_t)facts.max_write, "max_transact", (json_int_t)facts.max_transact);
+                     facts.user, "reauthentications", (json_int_t)client_renewals(s->client),
+                     "server_capabilities", (json_int_t)facts.server_capabilities, "max_read",
+                     (json_int_t)facts.max_read, "max_write", (json_int_t)facts.max_write,
+                     "max_transact", (json_int_t)facts.max_transact);
 }
 
 /* With the lock. */
