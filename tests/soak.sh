@@ -15,6 +15,7 @@
 #   coherence SOAK_CHANGES (50,000) changes, each answer held against what is promised; two mounts
 #             against each other for a minute, and under TSan for 20 seconds; a walk through 100,000
 #             directories; what nobody changes, for a minute
+#   reconnect SOAK_CUTS (200) cuts of the connection, and forty restarts of the server
 set -u
 build=${1:?usage: soak.sh BUILD}
 here=$(cd "$(dirname "$0")/.." && pwd)
@@ -77,5 +78,6 @@ ninja -C "$threads" src/cli/larder >/dev/null || failed=$((failed + 1))
 coherence dormant --directories 100000 --limit 1023
 "$here/tests/interop/warm.py" "$build/src/cli/larder" --newer "$build/newer-samba" --seconds 60 --age 10 || failed=$((failed + 1))
 coherence coherence "$build/tests/coherence/coherence_reader" --modes leases,both,watch,neither --changes "${SOAK_CHANGES:-50000}"
+"$here/tests/interop/reconnect.py" "$build/src/cli/larder" --cuts "${SOAK_CUTS:-200}" || failed=$((failed + 1))
 echo "soak: $failed failed"
 [ "$failed" = 0 ]

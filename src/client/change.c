@@ -17,6 +17,7 @@
 #include <stdlib.h>
 
 #include "client/file.h"
+#include "client/judge.h"
 #include "client/kept.h"
 
 enum { SETTINGS_MAX = 3 };
@@ -33,6 +34,7 @@ struct changed {
     struct file_attr before; /* from the CREATE; the id is 0 where it gave none */
     struct file_attr after;  /* from the CLOSE, with the same id */
     uint32_t status;         /* of the SET_INFO that failed; 0: none */
+    struct twice twice;
 };
 
 /* ---- one SET_INFO ---- */
@@ -143,6 +145,7 @@ static int change_compound(const struct operation *op, const struct rd *name,
     add_close(m, WIRE_FILE_ID_RELATED, true);
 
     int r = compound_run(m, &why);
+    twice_note(&ret->twice, m);
     if (r == -EAGAIN)
         *ret_retry = (struct retry){true, 0};
     r = r < 0 ? operation_failed(op, &why) : compound_answers(op, m, change, ret, ret_retry);
@@ -188,17 +191,38 @@ static int change_path(const struct operation *op, enum client_style style,
         r = change_compound(op, &path.name, change, ret, &retry);
         if (!retry.one_by_one)
             goto out;
-        *ret = (struct changed){0};
+        *ret = (struct changed){.twice = ret->twice};
     }
-    do {
+    for (;;) {
         r = change_one_by_one(op, &path.name, style, change, ret);
-    } while (r == LOST_OPEN && change->how.disposition == FILE_OPEN);
+        if (r != LOST_OPEN || change->how.disposition != FILE_OPEN)
+            break;
+        ret->twice.is = true; /* what was open was changed, or not */
+    }
     if (r == 0)
         conn_learn(c->conn, retry.learn);
 out:
     wire_path_done(&path);
+    if (r == -EEXIST && ret->twice.is && change->how.disposition == FILE_CREATE) {
+        r = judge_made(op, change->how.options & FILE_DIRECTORY_FILE, &ret->twice, &ret->after);
+        ret->before.id = ret->after.id;
+    }
     ret->after.id = ret->before.id;
     return r;
+}
+
+/* A CLOSE that went with the connection has told nothing. */
+static int tell_after(const struct operation *op, const struct changed *changed,
+                      struct file_attr *ret_attr)
+{
+    bool stands;
+    *ret_attr = changed->after;
+    if (changed->after.attributes || client_losses(op->client, &stands) == 0)
+        return 0;
+    const char *path = op->to ? op->to : op->path;
+    if (client_stat(op->client, path, CLIENT_COMPOUND, ret_attr, NULL, NULL) < 0)
+        *ret_attr = changed->before; /* it was changed all the same */
+    return 0;
 }
 
 static int change_and_tell(const struct operation *op, enum client_style style,
@@ -206,9 +230,11 @@ static int change_and_tell(const struct operation *op, enum client_style style,
 {
     struct changed changed;
     int r = change_path(op, style, change, &changed);
-    if (r == 0 && ret_attr)
-        *ret_attr = changed.after;
-    return r;
+    const struct client_keys *keys = change->how.keys;
+    bool may_have_it = changed.twice.is && op->to && (r == -ENOENT || r == -EEXIST);
+    if (may_have_it)
+        return judge_named(op, keys ? keys->id : 0, r, ret_attr);
+    return r == 0 && ret_attr ? tell_after(op, &changed, ret_attr) : r;
 }
 
 /* ---- attributes and times ---- */
@@ -439,6 +465,8 @@ static int remove_by(const struct operation *op, const struct client_how *how,
     const struct change change = {.how = *how, .set = {removal()}, .count = 1};
     struct changed changed;
     int r = change_path(op, style, &change, &changed);
+    if (r == -ENOENT && changed.twice.is)
+        return 0; /* it was done the first time */
     if (r < 0 && is_read_only(changed.status, &changed.before))
         r = remove_read_only(op, how, changed.before.attributes, style);
     return r;

@@ -82,8 +82,10 @@ int client_connect(const struct client_options *options, struct client **ret, st
     c->facts.logon = auth_source_logon(c->source);
     c->facts.user = c->user;
     r = revive_start(c, err);
-    if (r < 0)
+    if (r < 0) {
+        renew_stop(c);
         goto failed;
+    }
     *ret = c;
     return 0;
 

@@ -277,6 +277,8 @@ struct client_lease_ask {
  * for, nor renewed. -EINVAL: `own` was given out for the file under another of its names. */
 struct client_keys {
     const struct client_lease *own, *parent; /* NULL: none */
+    uint64_t id; /* of the file, as far as it is known, by which a change that was sent twice is
+                    recognised; 0: not known */
 };
 
 /* client_open with a lease (CLIENT_COMPOUND). */

@@ -165,6 +165,8 @@ struct conn {
     bool leases_dirs;
     bool multi_credit;
 
+    _Atomic int64_t
+        server_clock;      /* its FILETIME when our clock was 0, by its NEGOTIATE; 0: unknown */
     atomic_uint frame_max; /* bytes behind a frame header that are accepted */
     atomic_uint refuses;   /* REFUSES_... */
 
@@ -369,6 +371,7 @@ struct compound {
     bool lost;                  /* its connection ended before it was answered; protected by lock */
     bool garbled;               /* because of what the server sent; as `lost` */
     unsigned repeats;           /* how often it was sent again */
+    uint64_t first_sent;        /* when it first left */
     uint64_t wait_until;        /* for a connection to come back; 0: was never waited for */
     struct list link;           /* in conn->orphans; protected by conn->lock */
     bool signs;                 /* signed also in a session that is not */

@@ -7,8 +7,11 @@
  * that the list did not have yet, is opened again by whoever uses it first.
  *
  * It is opened by its path, and counts as the same one only where the file's id and its creation
- * time are those that it had: then its byte-range locks are taken again. What fails on the way ends
- * this open and no other: whoever uses it gets EIO from then on. The path follows our own renames.
+ * time are those that it had: then its byte-range locks are taken again. A server whose file system
+ * keeps no creation time tells the earliest of the others, which may move (Samba: with the first
+ * read); a file that had been there when ours was opened, and has its id, is ours all the same.
+ * What fails on the way ends this open and no other: whoever uses it gets EIO from then on. The
+ * path follows our own renames.
  *
  * Nobody waits for an open that is being opened again in order to close it: it is left to whom is
  * at it.
@@ -48,6 +51,7 @@ void handle_keep(const struct operation *op, struct handle *h, const struct clie
         .lease_state = how->lease && how->lease->lease ? how->lease->state : 0,
         .id = attr->id,
         .created = attr->created,
+        .known = attr->written > attr->changed ? attr->written : attr->changed,
         .path = path,
     };
     h->kept = k;
@@ -141,7 +145,7 @@ static int take_open(const struct operation *op, struct compound *m, const struc
     }
     if (create_take(op, m, ret, &attr, NULL) < 0)
         return -EIO;
-    if (k->id && attr.id == k->id && attr.created == k->created)
+    if (k->id && attr.id == k->id && (attr.created == k->created || attr.created <= k->known))
         return 0;
     conn_close_later(op->client->conn, *ret);
     return another_file(op);
@@ -245,7 +249,7 @@ static int ready(struct conn *c, struct handle *h, struct error *err)
 {
     struct kept *k = h->kept;
     while (h->epoch != c->epoch) {
-        if (!k)
+        if (!k || k->closed) /* who closes it has nothing to open again for that */
             return error_set(err, LOST_OPEN, 0, "the open ended with its connection");
         if (k->dead)
             return error_set(err, -EIO, k->why.status, "%s", k->why.text);

@@ -17,6 +17,7 @@ struct kept {
     uint32_t access, share, options;
     unsigned lease_state; /* what it asked for; 0: no lease */
     uint64_t id, created; /* of the file */
+    uint64_t known;       /* the latest of its times when it was opened */
 
     /* all below: protected by conn->lock */
     char *path;  /* by which it is found now */

@@ -303,6 +303,9 @@ static int take_response(struct client *c, const struct client_options *options,
     int r = check_response(c, asked, &response, err);
     if (r < 0)
         return r;
+    if (response.system_time)
+        atomic_store(&c->conn->server_clock,
+                     (int64_t)response.system_time - (int64_t)(clock_now() / 100));
     r = apply(c, asked, &response, err);
     if (r == 0)
         r = check_requirements(c, options, asked, err);

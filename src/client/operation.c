@@ -10,6 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/judge.h"
+
 enum { SHOWN_PATH = 160 };
 
 /* ---- errors ---- */
@@ -202,11 +204,12 @@ int create_take(const struct operation *op, struct compound *m, struct handle **
 }
 
 /* Sends the CREATE that is all of `m`, and frees it. */
-static int create_alone(const struct operation *op, struct compound *m, struct handle **ret,
-                        struct file_attr *ret_attr, bool *ret_created)
+static int create_alone(const struct operation *op, struct compound *m, struct twice *twice,
+                        struct handle **ret, struct file_attr *ret_attr, bool *ret_created)
 {
     struct error why;
     int r = compound_run(m, &why);
+    twice_note(twice, m);
     if (r < 0)
         r = operation_failed(op, &why);
     else if (!status_is(compound_status(m, 0), STATUS_SUCCESS))
@@ -224,7 +227,7 @@ int create_run(const struct operation *op, enum open_kind kind, const struct rd 
     if (!m)
         return operation_error(op, -ENOMEM, "out of memory");
     add_create(m, kind, name, lease);
-    return create_alone(op, m, ret, ret_attr, NULL);
+    return create_alone(op, m, &(struct twice){0}, ret, ret_attr, NULL);
 }
 
 int create_run_how(const struct operation *op, const struct client_how *how, const struct rd *name,
@@ -233,8 +236,19 @@ int create_run_how(const struct operation *op, const struct client_how *how, con
     struct compound *m = compound_new(op->client->conn, name->len);
     if (!m)
         return operation_error(op, -ENOMEM, "out of memory");
+    struct twice twice = {0};
     add_create_how(m, how, name);
-    return create_alone(op, m, ret, ret_attr, ret_created);
+    int r = create_alone(op, m, &twice, ret, ret_attr, ret_created);
+    if (r != -EEXIST || !twice.is || how->disposition != FILE_CREATE)
+        return r;
+    struct client_how open = *how;
+    open.disposition = FILE_OPEN;
+    r = judge_made(op, how->options & FILE_DIRECTORY_FILE, &twice, ret_attr);
+    if (r == 0)
+        r = create_run_how(op, &open, name, ret, ret_attr, ret_created);
+    if (r == 0 && ret_created)
+        *ret_created = true;
+    return r;
 }
 
 bool may_compound(struct client *c, unsigned n, unsigned refusals)

@@ -35,8 +35,11 @@ static int aim(struct share *s, struct cache_file *dir, const char *name, struct
 {
     *ret = (struct target){.dir = dir, .name = name, .len = strlen(name)};
     int r = share_named_path(s, dir, name, &ret->path, err);
+    const struct file_attr *heard = file ? cache_file_heard(file) : NULL;
     if (r == 0)
         promise_ask(s, file, dir, 0, &ret->ask);
+    if (heard)
+        ret->ask.keys.id = heard->id;
     if (r == 0)
         ret->own = own_begins(s, dir, name, comes);
     ret->ticket = cache_ask(s->cache, clock_now());

@@ -17,6 +17,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/ntstatus.h"
 #include "internal.h"
 
@@ -94,7 +95,10 @@ uint32_t server_negotiate(struct exchange *x, struct rd msg, struct wr *w)
     struct server_logon *l = &x->c->logon;
     const struct server_script *script = &x->script;
     struct wire_negotiate_request q;
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
     struct wire_negotiate_response r = {
+        .system_time = timespec_to_filetime(now),
         .security_mode = SMB2_NEGOTIATE_SIGNING_ENABLED |
                          (script->must_sign ? SMB2_NEGOTIATE_SIGNING_REQUIRED : 0),
         .dialect = script->dialect,

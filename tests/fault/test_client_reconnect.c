@@ -1,0 +1,234 @@
+/*
+ * A connection that is lost under a client that makes it again: who waits, for how long, and what
+ * becomes of changes whose answer was lost.
+ *
+ * The scripted server hangs up before a reply, and answers the request that comes again as one that
+ * had done it the first time.
+ */
+#include "bed.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+#define A_SECOND 10000000 /* of a FILETIME */
+
+static struct server_node nodes[] = {
+    {SERVER_ROOT, SERVER_NAME(u"file"), {.id = 11, .written = 1}, SERVER_CONTENT("text")},
+    {SERVER_ROOT, SERVER_NAME(u"fresh"), {.id = 12, .attributes = FILE_ATTRIBUTE_DIRECTORY}},
+    {SERVER_ROOT,
+     SERVER_NAME(u"old"),
+     {.id = 13, .attributes = FILE_ATTRIBUTE_DIRECTORY, .created = 1, .written = 1}},
+    {SERVER_ROOT, SERVER_NAME(u"target"), {.id = 14}},
+};
+
+static struct server_script script_with(const struct server_rule *rules, size_t count)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    nodes[1].attr.created = nodes[1].attr.written = timespec_to_filetime(now);
+    return (struct server_script){
+        .nodes = nodes, .node_count = COUNT(nodes), .rules = rules, .rule_count = count};
+}
+
+static struct bed connect_as(enum client_reconnect how, uint64_t timeout,
+                             const struct server_rule *rules, size_t count)
+{
+    struct server_script script = script_with(rules, count);
+    struct bed b = {.server = server_new(&script)};
+    struct error err = {0};
+    assert_non_null(b.server);
+    struct client_options o = options(b.server);
+    o.reconnect = how;
+    o.request_timeout_ns = timeout;
+    if (client_connect(&o, &b.client, &err) < 0)
+        fail_msg("%s", err.text);
+    return b;
+}
+
+/* The first CREATE is not answered, and the next one like that. */
+static struct bed lost_and(uint32_t status)
+{
+    static struct server_rule rules[2];
+    rules[0] = (struct server_rule){SMB2_CREATE, 1, SERVER_ANYWHERE, SERVER_HANG_UP, 0};
+    rules[1] = (struct server_rule){SMB2_CREATE, 2, SERVER_ANYWHERE, SERVER_FAIL, status};
+    return connect_as(CLIENT_SOFT, 5 * NS_PER_SEC, rules, COUNT(rules));
+}
+
+static void a_request_under_way_is_sent_again(void **state)
+{
+    struct bed b = connect_as(CLIENT_SOFT, 5 * NS_PER_SEC, NULL, 0);
+    struct file_attr attr;
+    uint64_t before = counts().network[OBSERVE_REPEATED];
+    for (unsigned bytes = 0; bytes < 200; bytes += 50) {
+        const struct server_rule rule = {SMB2_CREATE, 1, SERVER_ANYWHERE, SERVER_HANG_UP, bytes};
+        struct server_script script = script_with(&rule, 1);
+        server_play(b.server, &script);
+        assert_int_equal(client_stat(b.client, "file", CLIENT_COMPOUND, &attr, NULL, NULL), 0);
+        assert_int_equal(attr.id, 11);
+    }
+    assert_int_equal(counts().network[OBSERVE_REPEATED] - before, 4);
+    stop(&b);
+}
+
+static void a_removal_that_finds_nothing_the_second_time_was_done(void **state)
+{
+    struct bed b = lost_and(STATUS_OBJECT_NAME_NOT_FOUND);
+    assert_int_equal(client_remove(b.client, "gone", false, NULL, CLIENT_COMPOUND, NULL), 0);
+    assert_int_equal(client_remove(b.client, "gone", false, NULL, CLIENT_COMPOUND, NULL), -ENOENT);
+    stop(&b);
+}
+
+static void what_was_made_since_is_ours_and_what_is_older_is_not(void **state)
+{
+    struct file_attr attr;
+    struct bed b = lost_and(STATUS_OBJECT_NAME_COLLISION);
+    assert_int_equal(client_mkdir(b.client, "fresh", NULL, CLIENT_COMPOUND, &attr, NULL), 0);
+    assert_int_equal(attr.id, 12);
+    stop(&b);
+    b = lost_and(STATUS_OBJECT_NAME_COLLISION);
+    assert_int_equal(client_mkdir(b.client, "old", NULL, CLIENT_COMPOUND, &attr, NULL), -EEXIST);
+    stop(&b);
+}
+
+static void a_rename_is_judged_by_what_stands_at_its_target(void **state)
+{
+    const struct client_keys right = {.id = 14}, wrong = {.id = 11}, none = {0};
+    const struct {
+        const struct client_keys *keys;
+        int result;
+    } cases[] = {{&right, 0}, {&wrong, -ENOENT}, {&none, -EIO}};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        struct bed b = lost_and(STATUS_OBJECT_NAME_NOT_FOUND);
+        struct file_attr attr = {0};
+        assert_int_equal(client_rename(b.client, "was", "target", false, cases[i].keys,
+                                       CLIENT_COMPOUND, &attr, NULL),
+                         cases[i].result);
+        stop(&b);
+    }
+}
+
+/* There is another connection when this returns. */
+static void reconnect(struct bed *b)
+{
+    uint64_t begun = clock_now(), before = counts().network[OBSERVE_RECONNECTED];
+    server_disconnect(b->server);
+    while (counts().network[OBSERVE_RECONNECTED] == before) {
+        assert_true(clock_now() - begun < 60 * NS_PER_SEC);
+        usleep(1000);
+    }
+}
+
+static struct client_file *open_file(struct bed *b)
+{
+    struct client_file *f;
+    struct file_attr attr;
+    size_t len;
+    bool eof;
+    assert_int_equal(
+        client_open(b->client, "file", CLIENT_COMPOUND, NULL, 0, &f, &attr, &len, &eof, NULL), 0);
+    return f;
+}
+
+static void an_open_goes_on_where_the_file_is_the_same(void **state)
+{
+    struct bed b = connect_as(CLIENT_SOFT, 5 * NS_PER_SEC, NULL, 0);
+    struct client_file *f = open_file(&b);
+    char text[4];
+    reconnect(&b);
+    assert_int_equal(client_read(f, text, sizeof(text), 0, NULL), 4);
+    assert_memory_equal(text, "text", 4);
+    client_close(f, CLIENT_SINGLE, NULL, NULL);
+    no_open_is_left(&b);
+    stop(&b);
+}
+
+static void an_open_of_a_file_that_was_replaced_is_an_error_and_no_other_is(void **state)
+{
+    struct bed b = connect_as(CLIENT_SOFT, 5 * NS_PER_SEC, NULL, 0);
+    struct client_file *f = open_file(&b);
+    struct file_attr attr;
+    struct error err = {0};
+    char text[4];
+    nodes[0].attr.id = 99;
+    reconnect(&b);
+    assert_int_equal(client_read(f, text, sizeof(text), 0, &err), -EIO);
+    assert_non_null(strstr(err.text, "another file"));
+    assert_int_equal(client_stat(b.client, "file", CLIENT_COMPOUND, &attr, NULL, NULL), 0);
+    client_close(f, CLIENT_SINGLE, NULL, NULL);
+    nodes[0].attr.id = 11;
+    no_open_is_left(&b);
+    stop(&b);
+}
+
+static void go_away(struct bed *b)
+{
+    bool stands = true;
+    server_stay_away(b->server, true);
+    for (uint64_t begun = clock_now(); stands; usleep(1000)) {
+        client_losses(b->client, &stands);
+        assert_true(clock_now() - begun < 60 * NS_PER_SEC);
+    }
+}
+
+static void who_waits_softly_is_told_what_decides_for_how_long(void **state)
+{
+    struct bed b = connect_as(CLIENT_SOFT, NS_PER_SEC, NULL, 0);
+    struct file_attr attr;
+    struct error err = {0};
+    go_away(&b);
+    uint64_t begun = clock_now();
+    assert_int_equal(client_stat(b.client, "file", CLIENT_COMPOUND, &attr, NULL, &err), -EHOSTDOWN);
+    assert_true(clock_now() - begun < 3 * NS_PER_SEC);
+    assert_non_null(strstr(err.text, "//127.0.0.1/share/file"));
+    assert_non_null(strstr(err.text, "timeo=10"));
+    server_stay_away(b.server, false);
+    while (client_stat(b.client, "file", CLIENT_COMPOUND, &attr, NULL, &err) < 0)
+        assert_true(clock_now() - begun < 60 * NS_PER_SEC);
+    stop(&b);
+}
+
+static void *stat_it(void *user)
+{
+    struct bed *b = user;
+    struct file_attr attr;
+    return client_stat(b->client, "file", CLIENT_COMPOUND, &attr, NULL, NULL) == 0 ? b : NULL;
+}
+
+static void who_waits_hard_waits_until_the_server_is_back_or_the_client_ends(void **state)
+{
+    struct bed b = connect_as(CLIENT_HARD, NS_PER_SEC, NULL, 0);
+    pthread_t thread;
+    void *good;
+    go_away(&b);
+    assert_int_equal(pthread_create(&thread, NULL, stat_it, &b), 0);
+    usleep(2500000); /* longer than anybody would wait softly */
+    server_stay_away(b.server, false);
+    pthread_join(thread, &good);
+    assert_ptr_equal(good, &b);
+
+    go_away(&b);
+    assert_int_equal(pthread_create(&thread, NULL, stat_it, &b), 0);
+    client_hurry(b.client, 0);
+    pthread_join(thread, &good);
+    uint64_t begun = clock_now();
+    stop(&b);
+    assert_true(clock_now() - begun < 10 * NS_PER_SEC);
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_request_under_way_is_sent_again),
+        cmocka_unit_test(a_removal_that_finds_nothing_the_second_time_was_done),
+        cmocka_unit_test(what_was_made_since_is_ours_and_what_is_older_is_not),
+        cmocka_unit_test(a_rename_is_judged_by_what_stands_at_its_target),
+        cmocka_unit_test(an_open_goes_on_where_the_file_is_the_same),
+        cmocka_unit_test(an_open_of_a_file_that_was_replaced_is_an_error_and_no_other_is),
+        cmocka_unit_test(who_waits_softly_is_told_what_decides_for_how_long),
+        cmocka_unit_test(who_waits_hard_waits_until_the_server_is_back_or_the_client_ends),
+    };
+    return cmocka_run_group_tests_name("client_reconnect", tests, bed_set_up, bed_tear_down);
+}
