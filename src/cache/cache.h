@@ -221,6 +221,10 @@ bool cache_promised(struct cache *c, struct cache_file *f, struct cache_ticket t
  * since, and there are servers (Samba) that tell the times which an open file had when it was first
  * opened. True: something believed is older now. Not for directories. */
 bool cache_told_as_of(struct cache *c, struct cache_file *f, uint64_t since);
+/* Whether an answer about the file itself that was asked for with `ticket` may be older than what
+ * has been said of it since: a notice, a break, an own change. */
+bool cache_changed_since(const struct cache *c, const struct cache_file *f,
+                         struct cache_ticket ticket);
 /* It ended, and nothing had changed by then (our own close): beliefs fall back to what is left of
  * their lifetimes. */
 void cache_unpromised(struct cache *c, struct cache_file *f);

@@ -222,6 +222,21 @@ bool cache_told_as_of(struct cache *c, struct cache_file *f, uint64_t since)
     return f->believed;
 }
 
+bool cache_changed_since(const struct cache *c, const struct cache_file *f,
+                         struct cache_ticket ticket)
+{
+    const struct list *at;
+    if (!order_after(ticket.order, f->changed))
+        return true;
+    list_for_each(at, &f->names)
+    {
+        const struct cache_name *n = container_of(at, struct cache_name, of_file);
+        if (modified_since(c, n->dir, n->spelling, n->len, ticket.order))
+            return true;
+    }
+    return false;
+}
+
 void cache_unpromised(struct cache *c, struct cache_file *f)
 {
     (void)c;

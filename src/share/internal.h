@@ -45,6 +45,8 @@ struct promises {
     pthread_cond_t wake; /* the keeper: there is something to do */
     pthread_t keeper;    /* constant while started */
     bool started, stop, lost;
+    unsigned leaving;    /* CLOSEs of handles that hide something, not yet sent */
+    pthread_cond_t left; /* ... and now they are */
     uint64_t keeper_sleeps_until;
     uint64_t asked, granted, broken, acknowledged, reopened, given_up[PROMISE_REASONS];
 };

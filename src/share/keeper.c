@@ -1,8 +1,8 @@
 /*
  * The keeper: one thread a share for what a break has to wait for, and what nobody else gets round
  * to. It closes the dormant handle whose HANDLE the server takes, and has delayed data written,
- * before the acknowledgement; closes what was dormant for too long, and everything once the session
- * is lost; frees promises that are idle and too many.
+ * before the acknowledgement; closes what may hide a change; what was dormant for too long, and
+ * everything once the session is lost; frees promises that are idle and too many.
  *
  * It sleeps until it is woken, or the next dormant handle is old enough.
  */
@@ -31,7 +31,7 @@ static void do_job(struct share *s, struct promise *p)
 {
     unsigned lost = ~client_lease_state(p->lease);
     if (p->dormant && !kept_may_stay(s, p))
-        kept_close(s, p, PROMISE_BROKEN);
+        kept_close(s, p, p->modified ? PROMISE_TIMES : PROMISE_BROKEN);
     if (lost & CLIENT_LEASE_WRITE && s->delayed.flush && p->file) {
         pthread_mutex_unlock(&s->lock);
         s->delayed.flush(s, p->file); /* its error is the writer's */

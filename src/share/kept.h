@@ -19,6 +19,7 @@ struct promise {
     bool stray;               /* its key is another file's by now, or a second one: finds nobody */
     bool refused;             /* the server knows the key by another name: not asked for again */
     bool doubted;             /* broken while the file was not known */
+    bool modified;            /* by others while it was open here: its times may be hidden */
     bool counted;             /* the cache believes by it ... */
     uint64_t counted_since;   /* ... without a break since then: some open of ours was there */
     struct client_file *dormant;
@@ -32,7 +33,7 @@ struct promise {
 
 /* With the lock. */
 void kept_let_go(struct share *s, struct promise *p); /* one reference less */
-/* Whether what was promised is enough for a handle to stay. */
+/* Whether what was promised is enough for a handle to stay, and it hides nothing. */
 bool kept_may_stay(const struct share *s, const struct promise *p);
 /* Closes its dormant handle; the lock is let go of meanwhile. */
 void kept_close(struct share *s, struct promise *p, enum promise_reason why);

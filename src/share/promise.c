@@ -249,6 +249,7 @@ struct promise *promise_answer(struct share *s, struct promise_ask *ask, bool op
             become_stray(s, p);
         if (p->opens++ == 0 || p->is_dir)
             p->opened_at = ticket.sent;
+        p->modified |= f && !p->is_dir && cache_changed_since(s->cache, f, ticket);
         p->state = client_lease_state(p->lease);
         s->promises.granted += ask->lease.ret_state != 0;
         if (!p->stray && !p->doubted && ask->lease.ret_state & CLIENT_LEASE_READ)
@@ -294,6 +295,7 @@ void promise_leave(struct share *s, struct promise *p, bool tells)
 {
     if (--p->opens)
         return;
+    p->modified = false;
     bool over = p->file && !p->is_dir && is_nearly_over(s, cache_file_heard_at(p->file));
     end_belief(s, p, tells && !over);
 }
@@ -320,8 +322,20 @@ static void close_open(struct share *s, struct promise *p, struct client_file *o
 
 void kept_close(struct share *s, struct promise *p, enum promise_reason why)
 {
+    bool hides = why == PROMISE_TIMES;
     s->promises.given_up[why]++;
+    s->promises.leaving += hides;
     close_open(s, p, take_dormant(s, p));
+    s->promises.leaving -= hides;
+    if (hides)
+        pthread_cond_broadcast(&s->promises.left);
+}
+
+/* What is asked next leaves after the CLOSEs that somebody else has begun. */
+static void wait_until_left(struct share *s)
+{
+    while (s->promises.leaving)
+        pthread_cond_wait(&s->promises.left, &s->lock);
 }
 
 struct promise *kept_oldest(struct share *s)
@@ -335,7 +349,7 @@ bool kept_may_stay(const struct share *s, const struct promise *p)
     unsigned needs = CLIENT_LEASE_HANDLE;
     if (s->promises.needs_write && !p->is_dir)
         needs |= CLIENT_LEASE_WRITE;
-    return !p->stray && (client_lease_state(p->lease) & needs) == needs;
+    return !p->stray && !p->modified && (client_lease_state(p->lease) & needs) == needs;
 }
 
 static bool may_keep(const struct share *s, const struct promise *p)
@@ -522,15 +536,27 @@ void promise_let_tell(struct share *s, struct cache_file *f)
     struct promise *p = find(s, f);
     if (p && p->dormant && !p->is_dir)
         kept_close(s, p, PROMISE_TIMES);
+    wait_until_left(s);
 }
 
-static struct promise *first_old_in(struct share *s, const struct cache_file *dir)
+void promise_modified(struct share *s, const struct cache_file *f)
+{
+    struct promise *p = find(s, f);
+    if (!p || p->is_dir || !p->opens)
+        return;
+    p->modified = true;
+    if (p->dormant)
+        keeper_job(s, p);
+}
+
+static struct promise *first_hiding_in(struct share *s, const struct cache_file *dir)
 {
     struct list *at;
     list_for_each(at, &s->promises.dormant)
     {
         struct promise *p = container_of(at, struct promise, place);
-        if (!p->is_dir && cache_file_parent(p->file) == dir && is_nearly_over(s, p->opened_at))
+        if (!p->is_dir && cache_file_parent(p->file) == dir &&
+            (p->modified || is_nearly_over(s, p->opened_at)))
             return p;
     }
     return NULL;
@@ -539,8 +565,9 @@ static struct promise *first_old_in(struct share *s, const struct cache_file *di
 void promise_let_tell_in(struct share *s, const struct cache_file *dir)
 {
     struct promise *p;
-    while ((p = first_old_in(s, dir)))
+    while ((p = first_hiding_in(s, dir)))
         kept_close(s, p, PROMISE_TIMES);
+    wait_until_left(s);
 }
 
 bool promise_make_room(struct share *s)
@@ -610,6 +637,7 @@ void promises_init(struct share *s)
     pthread_condattr_setclock(&attr, CLOCK_MONOTONIC);
     pthread_cond_init(&all->wake, &attr);
     pthread_condattr_destroy(&attr);
+    pthread_cond_init(&all->left, NULL);
 }
 
 void promises_start(struct share *s)
@@ -638,6 +666,7 @@ void promises_done(struct share *s)
     kept_reap(s, 0);
     pthread_mutex_unlock(&s->lock);
     hash_done(&all->by_file);
+    pthread_cond_destroy(&all->left);
     pthread_cond_destroy(&all->wake);
 }
 

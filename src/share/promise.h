@@ -14,7 +14,9 @@
  * Samba shows to everybody the times that it had when it was first opened: by none of its answers
  * can a change be seen that leaves the size alone. So a file's handle is kept for CacheMaxAge from
  * its CREATE at most, is closed before anything is asked that tells the file's attributes, and what
- * was told of them while it was open counts as told when it was opened.
+ * was told of them while it was open counts as told when it was opened. What other clients set is
+ * told in spite of it, but for what is set while the CREATE is under way, which breaks no lease
+ * either. So one that was open when the watch told that the file was modified is closed at once.
  *
  * A break takes the belief first (cache_broken, then the listener), on the receive thread; then the
  * acknowledgement goes out. Where something has to be done before it (a dormant handle closed,
@@ -99,6 +101,9 @@ void promise_give_up(struct share *s, struct cache_file *f, bool beneath);
  * leave. */
 void promise_let_tell(struct share *s, struct cache_file *f);
 void promise_let_tell_in(struct share *s, const struct cache_file *dir);
+/* The watch tells that the file was modified: no handle of before is kept. The keeper closes it;
+ * who asks meanwhile does that himself. With the lock. */
+void promise_modified(struct share *s, const struct cache_file *f);
 /* The server is out of handles: closes half of the dormant ones, and waits for it. False: there
  * were none. Without the lock. */
 bool promise_make_room(struct share *s);

@@ -11,6 +11,7 @@
 #include <string.h>
 
 #include "share/opens.h"
+#include "share/promise.h"
 
 #define SILENCE (2 * NS_PER_SEC) /* after which a notice would have come, if any did */
 
@@ -54,8 +55,10 @@ static void tell_came_or_went(void *user, const struct cache_file *dir, const ch
 static void tell_modified(void *user, const struct cache_file *dir, const char *name, size_t len,
                           const struct cache_file *f)
 {
-    if (f)
-        tell_node(user, f);
+    if (!f)
+        return;
+    promise_modified(user, f);
+    tell_node(user, f);
 }
 
 /* With the lock. */

@@ -2,6 +2,8 @@
  * A share whose server lets CHANGE_NOTIFY wait: one that tells of changes is believed, one that
  * stays silent is found out by what is verified.
  *
+ * With leases, too, what it tells of a file ends the handle that is kept of it.
+ *
  * The table of names is replaced behind our back. What the directory's times can tell is known only
  * once they have been old for 2 s, so these tests last some seconds.
  */
@@ -12,12 +14,16 @@
 
 #include <cmocka.h>
 
+#include <errno.h>
+#include <pthread.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
 #include "base/ntstatus.h"
+#include "client/client.h"
 #include "server/server.h"
 #include "share/share.h"
 
@@ -27,6 +33,7 @@
 struct bed {
     struct server *server;
     struct share *share;
+    struct server_script script;  /* what is played */
     unsigned state;               /* how often the directory was changed */
     struct server_node nodes[2];  /* as they are now */
     struct server_node before[2]; /* the server may be answering by them */
@@ -50,16 +57,18 @@ static void set_nodes(struct bed *b)
     b->nodes[1] = (struct server_node){0, names[b->state % 2], {.id = 20 + b->state % 2}, {0}};
 }
 
-static struct bed *start(const char *settings)
+static struct bed *start_with(const char *settings, const struct server_script *script)
 {
     static struct bed bed;
     struct bed *b = &bed;
     struct share_options o;
     struct error err = {0};
     char target[64];
-    *b = (struct bed){0};
+    *b = (struct bed){.script = *script};
     set_nodes(b);
-    b->server = server_new(&(struct server_script){.nodes = b->nodes, .node_count = 2});
+    b->script.nodes = b->nodes;
+    b->script.node_count = 2;
+    b->server = server_new(&b->script);
     assert_non_null(b->server);
     snprintf(target, sizeof target, "//127.0.0.1:%u/share", server_port(b->server));
     share_options_init(&o);
@@ -68,6 +77,11 @@ static struct bed *start(const char *settings)
         fail_msg("%s", err.text);
     share_options_done(&o);
     return b;
+}
+
+static struct bed *start(const char *settings)
+{
+    return start_with(settings, &(struct server_script){0});
 }
 
 static void stop(struct bed *b)
@@ -97,6 +111,19 @@ static bool shows_state(struct bed *b)
     return strcmp(name, b->state % 2 ? "odd" : "even") == 0;
 }
 
+static unsigned figure(struct bed *b, const char *member, const char *name)
+{
+    json_t *stats = share_stats(b->share), *at = json_object_get(stats, member);
+    const char *dot = strchr(name, '.');
+    if (dot)
+        at = json_object_getn(at, name, (size_t)(dot - name));
+    at = json_object_get(at, dot ? dot + 1 : name);
+    assert_true(json_is_integer(at));
+    unsigned value = (unsigned)json_integer_value(at);
+    json_decref(stats);
+    return value;
+}
+
 static bool watch_is(struct bed *b, const char *state)
 {
     json_t *stats = share_stats(b->share);
@@ -121,7 +148,163 @@ static void tell_all(struct bed *b)
     server_notify(b->server, STATUS_NOTIFY_ENUM_DIR, (struct rd){0});
 }
 
+/* The one file was modified; believed when this returns. */
+static void tell_modified(struct bed *b)
+{
+    uint8_t buf[64];
+    struct wr w = wr_init(buf, sizeof buf);
+    size_t last = SIZE_MAX;
+    unsigned before = figure(b, "watch", "notices");
+    uint64_t begun = clock_now();
+    wire_change_encode(&w, &last,
+                       &(struct wire_change){FILE_ACTION_MODIFIED, SERVER_NAME(u"d\\even")});
+    assert_true(wr_ok(&w));
+    server_notify(b->server, STATUS_SUCCESS, rd_init(buf, w.pos));
+    while (figure(b, "watch", "notices") == before) {
+        if (clock_now() - begun > PATIENCE)
+            fail_msg("the notice is not heard of");
+        usleep(1000);
+    }
+}
+
+/* ---- with leases ---- */
+
+/* A server that leases and tells. A watch is an open, too. */
+static struct bed *start_leased(void)
+{
+    const struct server_script script = {
+        .dialect = SMB2_DIALECT_302,
+        .capabilities = SMB2_GLOBAL_CAP_LEASING | SMB2_GLOBAL_CAP_DIRECTORY_LEASING,
+        .lease = {.state = CLIENT_LEASE_READ | CLIENT_LEASE_HANDLE, .epoch = 1}};
+    struct bed *b = start_with("profile=larder,Leases=true,Watches=true", &script);
+    wait_for_watch(b, "watching");
+    return b;
+}
+
+static void play(struct bed *b, const struct server_rule *rules, size_t count)
+{
+    b->script.rules = rules;
+    b->script.rule_count = count;
+    server_play(b->server, &b->script);
+}
+
+static struct share_file *open_file(struct bed *b)
+{
+    struct share_file *f;
+    struct error err = {0};
+    if (share_open_path(b->share, "d/even", &f, NULL, &err) < 0)
+        fail_msg("%s", err.text);
+    return f;
+}
+
+static void files_kept_become(struct bed *b, unsigned count)
+{
+    uint64_t begun = clock_now();
+    while (figure(b, "leases", "dormant.files") != count) {
+        if (clock_now() - begun > PATIENCE)
+            fail_msg("%u handles are kept", figure(b, "leases", "dormant.files"));
+        usleep(1000);
+    }
+}
+
+static void stat_file(struct bed *b)
+{
+    struct share_entry e;
+    assert_int_equal(share_stat_path(b->share, "d/even", &e, NULL), 0);
+    share_node_unref(b->share, e.node);
+}
+
 /* ---- tests ---- */
+
+static void a_kept_handle_of_what_was_modified_is_closed(void **state)
+{
+    struct bed *b = start_leased();
+    share_close(b->share, open_file(b));
+    assert_int_equal(figure(b, "leases", "dormant.files"), 1);
+    play(b, NULL, 0);
+    stat_file(b);
+    assert_int_equal(server_count(b->server, SMB2_CREATE), 0);
+    tell_modified(b);
+    files_kept_become(b, 0);
+    assert_int_equal(figure(b, "leases", "given_up.times"), 1);
+    stat_file(b);
+    assert_int_equal(server_count(b->server, SMB2_CREATE), 1);
+    stop(b);
+}
+
+/* Whoever comes first, the keeper or who asks. */
+static void and_the_directory_is_listed_after_that(void **state)
+{
+    struct bed *b = start_leased();
+    for (int i = 0; i < 20; i++) {
+        struct server_reply reply;
+        assert_true(shows_state(b));
+        share_close(b->share, open_file(b));
+        play(b, NULL, 0);
+        tell_modified(b);
+        assert_true(shows_state(b)); /* with attributes: the file's are not believed any more */
+        for (unsigned n = 0;; n++) {
+            assert_true(server_reply(b->server, n, &reply));
+            assert_int_not_equal(reply.command, SMB2_QUERY_DIRECTORY);
+            if (reply.command == SMB2_CLOSE)
+                break;
+        }
+        assert_int_equal(figure(b, "leases", "given_up.times"), i + 1);
+    }
+    stop(b);
+}
+
+static void nor_is_one_kept_that_was_in_use_then(void **state)
+{
+    struct bed *b = start_leased();
+    struct share_file *f = open_file(b);
+    tell_modified(b);
+    share_close(b->share, f);
+    assert_int_equal(figure(b, "leases", "dormant.files"), 0);
+    share_close(b->share, open_file(b));
+    assert_int_equal(figure(b, "leases", "dormant.files"), 1);
+    stop(b);
+}
+
+struct opener {
+    struct bed *bed;
+    atomic_bool done;
+};
+
+static void *open_and_close(void *user)
+{
+    struct opener *o = user;
+    share_close(o->bed->share, open_file(o->bed));
+    o->done = true;
+    return NULL;
+}
+
+/* Its name may be known by then, or not. */
+static void nor_one_whose_open_was_under_way(void **state)
+{
+    static const struct server_rule held = {
+        .command = SMB2_CREATE, .nth = 1, .action = SERVER_HOLD, .value = 8};
+    for (int known = 0; known < 2; known++) {
+        struct bed *b = start_leased();
+        struct opener o = {.bed = b};
+        struct share_entry dir, e;
+        pthread_t thread;
+        assert_int_equal(share_stat_path(b->share, "d", &dir, NULL), 0);
+        if (known)
+            stat_file(b);
+        play(b, &held, 1);
+        assert_int_equal(pthread_create(&thread, NULL, open_and_close, &o), 0);
+        while (server_count(b->server, SMB2_CREATE) == 0)
+            usleep(1000);
+        tell_modified(b);
+        while (!o.done) /* frames that overtake it */
+            assert_int_equal(share_lookup_anew(b->share, dir.node, "missing", &e, NULL), -ENOENT);
+        pthread_join(thread, NULL);
+        assert_int_equal(figure(b, "leases", "dormant.files"), 0);
+        share_node_unref(b->share, dir.node);
+        stop(b);
+    }
+}
 
 static void a_server_that_never_tells_is_not_believed_for_long(void **state)
 {
@@ -191,6 +374,10 @@ int main(void)
         cmocka_unit_test(a_server_that_never_tells_is_not_believed_for_long),
         cmocka_unit_test(a_server_that_tells_stays_believed),
         cmocka_unit_test(a_watch_that_the_server_ends_is_believed_no_more),
+        cmocka_unit_test(a_kept_handle_of_what_was_modified_is_closed),
+        cmocka_unit_test(and_the_directory_is_listed_after_that),
+        cmocka_unit_test(nor_is_one_kept_that_was_in_use_then),
+        cmocka_unit_test(nor_one_whose_open_was_under_way),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
