@@ -15,7 +15,8 @@
 #   coherence SOAK_CHANGES (50,000) changes, each answer held against what is promised; two mounts
 #             against each other for a minute, and under TSan for 20 seconds; a walk through 100,000
 #             directories; what nobody changes, for a minute
-#   reconnect SOAK_CUTS (200) cuts of the connection, and forty restarts of the server
+#   reconnect SOAK_CUTS (200) cuts of the connection, and forty restarts of the server; git on a mount whose server is
+#             restarted every 20 seconds
 set -u
 build=${1:?usage: soak.sh BUILD}
 here=$(cd "$(dirname "$0")/.." && pwd)
@@ -79,5 +80,6 @@ coherence dormant --directories 100000 --limit 1023
 "$here/tests/interop/warm.py" "$build/src/cli/larder" --newer "$build/newer-samba" --seconds 60 --age 10 || failed=$((failed + 1))
 coherence coherence "$build/tests/coherence/coherence_reader" --modes leases,both,watch,neither --changes "${SOAK_CHANGES:-50000}"
 "$here/tests/interop/reconnect.py" "$build/src/cli/larder" --cuts "${SOAK_CUTS:-200}" || failed=$((failed + 1))
+"$here/tests/interop/away.py" "$build/src/cli/larder" --only git --seconds 100 --every 20 || failed=$((failed + 1))
 echo "soak: $failed failed"
 [ "$failed" = 0 ]

@@ -1,8 +1,8 @@
 /*
  * `larder stats`: what a live mount says about itself over its control socket. The JSON is the
  * mount's reply as it came; the text is the same reply as three tables: what went over the wire,
- * what the caches answered and why they did not, and what the kernel asked; leases and what is
- * written under them in three lines.
+ * what the caches answered and why they did not, and what the kernel asked; the connection's
+ * losses, leases and what is written under them in lines of their own.
  */
 #include <errno.h>
 #include <getopt.h>
@@ -53,6 +53,28 @@ static void print_watch(const json_t *watch)
     field("watch", line);
 }
 
+/* What became of the connection, and of what was open and under way on it. */
+static void print_network(const json_t *all)
+{
+    const json_t *network = json_object_get(all, "network");
+    uint64_t lost = number(network, "lost");
+    uint64_t renewed = number(json_object_get(all, "connection"), "reauthentications");
+    char line[256], n[6][REPORT_NUMBER];
+
+    snprintf(line, sizeof(line), "%s times lost, %s times made again; %s times logged on again",
+             report_count(n[0], lost), report_count(n[1], number(network, "reconnected")),
+             report_count(n[2], renewed));
+    field("connection", line);
+    if (!lost)
+        return;
+    snprintf(line, sizeof(line), "%s opened again, %s held by the server, %s given up",
+             report_count(n[0], number(network, "reopened")),
+             report_count(n[1], number(network, "durable")),
+             report_count(n[2], number(network, "dead")));
+    field("opens on it", line);
+    field("sent again", report_count(n[0], number(network, "repeated")));
+}
+
 static void print_head(const json_t *all)
 {
     const json_t *connection = json_object_get(all, "connection");
@@ -75,6 +97,7 @@ static void print_head(const json_t *all)
              report_count(m, number(all, "metadata_requests")));
     field("messages", line);
     field("round trips", report_count(n, number(all, "round_trips")));
+    print_network(all);
     print_watch(json_object_get(all, "watch"));
 }
 

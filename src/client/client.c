@@ -122,8 +122,10 @@ unsigned client_losses(struct client *c, bool *ret_stands)
 
 void client_hurry(struct client *c, uint64_t ns)
 {
+    uint64_t until = clock_now() + ns;
     pthread_mutex_lock(&c->conn->lock);
-    c->conn->leave_by = clock_now() + ns;
+    if (until < c->conn->leave_by) /* who says it twice gives nobody more time */
+        c->conn->leave_by = until;
     pthread_cond_broadcast(&c->conn->changed);
     pthread_mutex_unlock(&c->conn->lock);
 }

@@ -133,7 +133,7 @@ static int register_requests(struct compound *m, uint32_t charge)
     c->next_message_id = id;
     m->unanswered = m->count;
     m->epoch = c->epoch;
-    m->first_sent = m->left ? m->first_sent : now;
+    m->first_sent = m->left || m->repeats ? m->first_sent : now;
     m->left = true;
     if (m->handle)
         m->handle->epoch = c->epoch;

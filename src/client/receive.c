@@ -120,6 +120,34 @@ static void complete(struct conn *c, struct request *q, const struct wire_header
         compound_orphaned(orphan);
 }
 
+/*
+ * The server knows the session or the tree no more: somebody ended it there, or closed the share.
+ * The connection is treated as lost, since another one gets both anew. It may say so in plain (the
+ * key went with the session), and is believed: whoever forges that could cut the line as well.
+ *
+ * What was refused has not been done, and is sent again as if it had never left; but a logon
+ * belongs to the session that is gone. Caller holds conn->lock.
+ */
+static bool is_forgotten(struct conn *c, const struct request *q, const struct wire_header *h)
+{
+    struct compound *m = q->compound;
+    if (!status_is(h->status, STATUS_USER_SESSION_DELETED) &&
+        !status_is(h->status, STATUS_NETWORK_NAME_DELETED))
+        return false;
+    if (!c->established || !c->revives || c->closing)
+        return false;
+    if (q == &m->request[0] && h->command != SMB2_SESSION_SETUP)
+        m->left = false;
+    return true;
+}
+
+static int forgotten(const struct wire_header *h, struct error *why)
+{
+    bool all = status_is(h->status, STATUS_USER_SESSION_DELETED);
+    return error_set(why, -ENOTCONN, h->status, "the server has ended the %s (%s)",
+                     all ? "session" : "connection to the share", ntstatus_name(h->status));
+}
+
 static int not_sealed(const struct wire_header *h, struct error *why)
 {
     const char *name = ntstatus_name(h->status);
@@ -129,7 +157,6 @@ static int not_sealed(const struct wire_header *h, struct error *why)
                      wire_command_name(h->command), name ? name : "unknown status");
 }
 
-/* `sealed`: it came encrypted. */
 /*
  * An error behind an element that an expired session refused says nothing but that: all of them are
  * sent again. Samba fails the related ones in its own ways, one of them with the signature of the
@@ -146,6 +173,7 @@ static bool is_behind_refusal(const struct request *q, const struct wire_header 
     return false;
 }
 
+/* `sealed`: it came encrypted. */
 static int receive_message(struct conn *c, struct frame *frame, bool sealed,
                            const struct wire_header *h, const struct rd *message, struct error *why)
 {
@@ -172,6 +200,7 @@ static int receive_message(struct conn *c, struct frame *frame, bool sealed,
     uint64_t sent_at = q ? q->sent_at : 0;
     bool leased = q && (q->compound->flight.lease || q->compound->acks);
     bool refused = q && is_behind_refusal(q, h);
+    bool ended = q && asked == h->command && is_forgotten(c, q, h);
     pthread_mutex_unlock(&c->lock);
 
     if (!q) {
@@ -181,6 +210,10 @@ static int receive_message(struct conn *c, struct frame *frame, bool sealed,
     if (asked != h->command)
         return error_set(why, -EBADMSG, 0, "the server answered %s with %s",
                          wire_command_name(asked), wire_command_name(h->command));
+    if (ended) {
+        observe_response(c->observe, h->command, h->status, message->len, clock_now() - sent_at);
+        return forgotten(h, why);
+    }
     if (must_seal && !sealed)
         return not_sealed(h, why);
     if (refused) {

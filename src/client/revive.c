@@ -181,19 +181,28 @@ static bool revive(struct client *c, uint64_t *pause)
     }
 }
 
+static void tell_loss(struct conn *c)
+{
+    pthread_mutex_lock(&c->lock);
+    struct error why = c->why;
+    pthread_mutex_unlock(&c->lock);
+    observe_lost(c->observe, c->address, why.status, why.text);
+}
+
 static void *run(void *client)
 {
     struct client *c = client;
     struct conn *conn = c->conn;
     uint64_t pause = 0, since = clock_now();
     while (wait_for_loss(c)) {
-        observe_network(conn->observe, OBSERVE_LOST);
+        uint64_t lost_at = clock_now();
+        tell_loss(conn);
         conn_bury(conn);
         pause = clock_now() - since < SHORT_LIFE ? longer(pause, &(struct error){0}) : 0;
         if (!revive(c, &pause))
             break;
         since = clock_now();
-        observe_network(conn->observe, OBSERVE_RECONNECTED);
+        observe_reconnected(conn->observe, conn->address, since - lost_at);
         if (conn->events.session_back)
             conn->events.session_back(conn->events.user);
     }

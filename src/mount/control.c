@@ -45,8 +45,8 @@ struct client {
 struct control {
     struct control_calls calls;
     pthread_t thread;
-    int wake;                     /* eventfd */
-    atomic_bool stop, watch, end; /* what the wake is for */
+    int wake;                           /* eventfd */
+    atomic_bool stop, watch, tick, end; /* what the wake is for */
 
     int dir, listener; /* -1 where there is no socket */
     char name[32];
@@ -225,7 +225,7 @@ static void *run(void *user)
         serve_clients(c, polls);
         if (polls[POLL_LISTENER].revents)
             client_accept(c);
-        if (clock_now() >= next_tick) {
+        if (atomic_exchange(&c->tick, false) || clock_now() >= next_tick) {
             c->calls.tick(c->calls.user);
             next_tick = clock_now() + CONTROL_TICK_S * NS_PER_SEC;
         }
@@ -337,6 +337,11 @@ void control_wake_stop(struct control *c)
 void control_wake_watch(struct control *c)
 {
     wake(c, &c->watch);
+}
+
+void control_wake_tick(struct control *c)
+{
+    wake(c, &c->tick);
 }
 
 struct control *control_free(struct control *c)

@@ -28,7 +28,7 @@ struct control_calls {
     /* `argument`: decoded, "" where there is none. NULL: an unknown request; a member "error" is
      * why it was refused. */
     json_t *(*answer)(void *user, const char *request, const char *argument);
-    void (*tick)(void *user);  /* every CONTROL_TICK_S seconds */
+    void (*tick)(void *user);  /* every CONTROL_TICK_S seconds, and by control_wake_tick */
     bool (*stop)(void *user);  /* control_wake_stop was called; true: call again soon */
     bool (*watch)(void *user); /* the same of control_wake_watch, less soon */
     void *user;
@@ -45,6 +45,8 @@ int control_start(const unsigned device[2], const struct control_calls *calls, s
 void control_wake_stop(struct control *c);
 /* Has the thread call `watch`. From any thread. */
 void control_wake_watch(struct control *c);
+/* Has the thread call `tick` now. From any thread; does not block. */
+void control_wake_tick(struct control *c);
 /* Ends the thread and removes the socket. Returns NULL; NULL is allowed. */
 struct control *control_free(struct control *c);
 

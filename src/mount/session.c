@@ -248,20 +248,36 @@ static void complain(void *user, const char *text)
     log_line(LOG_ERROR, "%s", text);
 }
 
+/* A server that comes and goes faster than this is called is told of once. */
+static void log_outages(struct mount *m)
+{
+    struct share_outages now;
+    char times[48] = "";
+    share_outages(m->share, &now);
+    unsigned lost = now.lost - m->outages.lost, back = now.back - m->outages.back;
+    if (lost > 1)
+        snprintf(times, sizeof(times), " (%u times since this was last looked at)", lost);
+    if (lost)
+        log_line(LOG_ERROR, "%s: the server is away%s: %s", m->mountpoint, times, now.why.text);
+    if (back && now.back == now.lost)
+        log_line(LOG_WARN, "%s: the server is back", m->mountpoint);
+    m->outages = now;
+}
+
 static void tick(void *user)
 {
     struct mount *m = user;
-    struct error why;
     share_check_caches(m->share, warn, NULL);
     share_lost_data(m->share, complain, NULL);
     if (fuse_session_exited(m->session))
         share_hurry(m->share); /* workers are waited for */
-    bool lost = share_lost(m->share, &why);
-    if (lost && !m->lost)
-        log_line(LOG_ERROR, "%s: the server is away: %s", m->mountpoint, why.text);
-    else if (m->lost && !lost)
-        log_line(LOG_WARN, "%s: the server is back", m->mountpoint);
-    m->lost = lost;
+    log_outages(m);
+}
+
+static void outage(void *user)
+{
+    struct mount *m = user;
+    control_wake_tick(m->control);
 }
 
 /* Called again and again until it returns false. */
@@ -385,6 +401,7 @@ int mount_start(struct share *share, const struct mount_options *options, struct
     }
     if (m->kernel_cache)
         revoke_listen(&m->revoke, share);
+    share_tell_outages(share, outage, m);
     m->watchdog = watchdog_start(m->device[1]);
     if (!m->watchdog)
         log_line(LOG_DETAIL, "no watchdog: /sys/fs/fuse/connections is not mounted");
@@ -461,6 +478,7 @@ struct mount *mount_free(struct mount *m)
     watchers_stop(m->watchers);
     raiser_stop(m->raiser, abort_connection, m);
     share_listen(m->share, NULL);
+    share_tell_outages(m->share, NULL, NULL);
     revoke_done(&m->revoke, abort_connection, m);
     if (m->session)
         fuse_session_unmount(m->session);

@@ -81,8 +81,8 @@ struct mount {
     struct raiser *raiser;     /* NULL: nobody tells inotify (setting Inotify); and its ... */
     struct watchers *watchers; /* ... source */
     struct control *control;
-    struct watchdog *watchdog; /* NULL where there is no fusectl file system */
-    bool lost;                 /* that the server is gone was logged; control thread only */
+    struct watchdog *watchdog;    /* NULL where there is no fusectl file system */
+    struct share_outages outages; /* those that were logged; control thread only */
 
     atomic_bool aliases; /* some name was found under another spelling than the server's */
     atomic_uint_fast64_t upcalls[UPCALLS];

@@ -150,6 +150,35 @@ static void put_promise(struct line *l, const struct observe_promise *p)
     put(l, text);
 }
 
+/* Its name, or its number where it has none. */
+static void put_status(struct line *l, uint32_t status)
+{
+    char hex[16];
+    const char *name = ntstatus_name(status);
+    snprintf(hex, sizeof(hex), "0x%08X", status);
+    put(l, ",\"status\":\"");
+    put(l, name ? name : hex);
+    put(l, "\"");
+}
+
+static void put_outage(struct line *l, const struct event *v)
+{
+    char text[64];
+    put(l, ",\"address\":");
+    put_string(l, v->outage->address);
+    if (!v->outage->why) {
+        snprintf(text, sizeof(text), ",\"away_us\":%.1f", (double)v->outage->away_ns / 1000);
+        put(l, text);
+        return;
+    }
+    if (v->status)
+        put_status(l, v->status);
+    else
+        put(l, ",\"status\":0");
+    put(l, ",\"reason\":");
+    put_string(l, v->outage->why);
+}
+
 static void put_line(struct events *e, struct line *l, const struct event *v)
 {
     char text[160];
@@ -158,12 +187,13 @@ static void put_line(struct events *e, struct line *l, const struct event *v)
              observe_event_name(v->id), observe_class_name(v->class));
     put(l, text);
     if (v->command) {
-        char hex[16];
-        const char *status = ntstatus_name(v->status);
-        snprintf(hex, sizeof(hex), "0x%08X", v->status);
-        snprintf(text, sizeof(text), ",\"command\":\"%s\",\"status\":\"%s\",\"duration_us\":%.1f",
-                 v->command, status ? status : hex, (double)v->latency_ns / 1000);
+        snprintf(text, sizeof(text), ",\"command\":\"%s\"", v->command);
         put(l, text);
+        put_status(l, v->status);
+        snprintf(text, sizeof(text), ",\"duration_us\":%.1f", (double)v->latency_ns / 1000);
+        put(l, text);
+    } else if (v->outage) {
+        put_outage(l, v);
     } else if (v->promise) {
         put_promise(l, v->promise);
     } else {

@@ -10,15 +10,23 @@
 const char *observe_class_name(enum observe_class c);
 const char *observe_event_name(enum observe_event e);
 
+/* What a network event tells besides. */
+struct event_outage {
+    const char *address;
+    const char *why; /* NULL: it is over */
+    uint64_t away_ns;
+};
+
 struct event {
     enum observe_event id;
     enum observe_class class;
     const char *path;    /* of a cache event, may be NULL */
     const char *reason;  /* of a miss or an invalidation; NULL: status 0 */
     const char *command; /* of a performance event, NULL in a cache event */
-    uint32_t status;     /* NTSTATUS of a performance event */
+    uint32_t status;     /* NTSTATUS of a performance or network event */
     uint64_t latency_ns;
     const struct observe_promise *promise; /* NULL: an event of another class */
+    const struct event_outage *outage;     /* the same */
 };
 
 struct events;

@@ -51,6 +51,7 @@ const char *observe_class_name(enum observe_class c)
         [CLASS_DIR] = "dir",
         [CLASS_PERFORMANCE] = "performance",
         [CLASS_PROMISE] = "promise",
+        [CLASS_NETWORK] = "network",
     };
     return names[c];
 }
@@ -90,6 +91,10 @@ const char *observe_event_name(enum observe_event e)
         return "SmbAcknowledgeLease";
     case EVENT_NOTICE:
         return "SmbChangeNotice";
+    case EVENT_SESSION_LOST:
+        return "SmbSessionLost";
+    case EVENT_SESSION_BACK:
+        return "SmbSessionReestablished";
     case EVENT_PERF:
         return "Smb2PerfBufferContext";
     case EVENT_PERF_READ:

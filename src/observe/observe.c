@@ -218,6 +218,24 @@ void observe_network(struct observe *o, enum observe_network what)
     count(&o->counts.network[what], 1);
 }
 
+static void emit_outage(struct observe *o, enum observe_event id, uint32_t status,
+                        const struct event_outage *outage)
+{
+    emit(o, &(struct event){.id = id, .class = CLASS_NETWORK, .status = status, .outage = outage});
+}
+
+void observe_lost(struct observe *o, const char *address, uint32_t status, const char *why)
+{
+    observe_network(o, OBSERVE_LOST);
+    emit_outage(o, EVENT_SESSION_LOST, status, &(struct event_outage){address, why, 0});
+}
+
+void observe_reconnected(struct observe *o, const char *address, uint64_t away_ns)
+{
+    observe_network(o, OBSERVE_RECONNECTED);
+    emit_outage(o, EVENT_SESSION_BACK, 0, &(struct event_outage){address, NULL, away_ns});
+}
+
 void observe_credit_stall(struct observe *o)
 {
     count(&o->counts.credit_stalls, 1);

@@ -61,6 +61,8 @@ enum observe_event {
     EVENT_LEASE_BREAK = 30596,         /* SmbBreakLease, promise: the server takes from one */
     EVENT_LEASE_ACK = 30597,           /* SmbAcknowledgeLease, promise: it was told that we know */
     EVENT_NOTICE = 30598,              /* SmbChangeNotice, promise: the watch told of a change */
+    EVENT_SESSION_LOST = 30805,        /* SmbSessionLost, network: the connection, and all on it */
+    EVENT_SESSION_BACK = 30806,        /* SmbSessionReestablished, network */
     EVENT_PERF = 32006,                /* Smb2PerfBufferContext: a request without one of its own */
     EVENT_PERF_READ = 32048,           /* Smb2PerfBufferContextReadSummary ... class performance */
     EVENT_PERF_WRITE = 32049,
@@ -69,7 +71,14 @@ enum observe_event {
     EVENT_PERF_QUERY_DIRECTORY = 32052,
     EVENT_PERF_FSCTL = 32053,
 };
-enum observe_class { CLASS_FILE, CLASS_DIR, CLASS_PERFORMANCE, CLASS_PROMISE, OBSERVE_CLASSES };
+enum observe_class {
+    CLASS_FILE,
+    CLASS_DIR,
+    CLASS_PERFORMANCE,
+    CLASS_PROMISE,
+    CLASS_NETWORK,
+    OBSERVE_CLASSES
+};
 
 struct observe;
 
@@ -104,6 +113,11 @@ enum observe_network {
 };
 void observe_network(struct observe *o, enum observe_network what);
 const char *observe_network_name(enum observe_network what); /* "lost", "reconnected" ... */
+
+/* A connection ended by itself (`status` 0: no server said so), or was made again after so long.
+ * Both count, and are an event. */
+void observe_lost(struct observe *o, const char *address, uint32_t status, const char *why);
+void observe_reconnected(struct observe *o, const char *address, uint64_t away_ns);
 
 /* The caches, called by cache/. Each call counts, and emits its event where the cache is not
  * disabled; `path` is the object's path in the share, for the event. `status` of an event: 0 hit,

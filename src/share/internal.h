@@ -116,6 +116,9 @@ struct share {
     } dirs;
     struct hash links;              /* struct link, by the file's serial; protected by lock */
     struct share_listener listener; /* protected by lock */
+    struct share_outages outages;   /* protected by lock, as are who wants to know of them: */
+    void (*outage)(void *user);
+    void *outage_user;
 };
 
 struct share_listing {

@@ -20,6 +20,10 @@ static void session_lost(void *user, const struct error *why)
     pthread_mutex_lock(&s->lock);
     if (s->lost.code == 0)
         s->lost = *why;
+    s->outages.lost++;
+    s->outages.why = *why;
+    if (s->outage)
+        s->outage(s->outage_user);
     cache_promises_lost(s->cache);
     promises_lost(s);
     tell_all(s);
@@ -31,6 +35,9 @@ static void session_back(void *user)
     struct share *s = user;
     pthread_mutex_lock(&s->lock);
     s->lost = (struct error){0};
+    s->outages.back++;
+    if (s->outage)
+        s->outage(s->outage_user);
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -204,6 +211,21 @@ bool share_lost(struct share *s, struct error *ret_why)
         *ret_why = s->lost;
     pthread_mutex_unlock(&s->lock);
     return lost;
+}
+
+void share_outages(struct share *s, struct share_outages *ret)
+{
+    pthread_mutex_lock(&s->lock);
+    *ret = s->outages;
+    pthread_mutex_unlock(&s->lock);
+}
+
+void share_tell_outages(struct share *s, void (*changed)(void *user), void *user)
+{
+    pthread_mutex_lock(&s->lock);
+    s->outage = changed;
+    s->outage_user = user;
+    pthread_mutex_unlock(&s->lock);
 }
 
 void share_hurry(struct share *s)

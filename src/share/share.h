@@ -313,6 +313,15 @@ int share_explain(struct share *s, const char *path, json_t **ret, struct error 
 int share_drop(struct share *s, const char *path, json_t **ret, struct error *err);
 /* The session is to end: from now on nobody waits much longer for a server that is away. */
 void share_hurry(struct share *s);
+/* How often the connection was lost so far, and made again, and why it was lost last. */
+struct share_outages {
+    unsigned lost, back;
+    struct error why;
+};
+void share_outages(struct share *s, struct share_outages *ret);
+/* `changed` is called when there is news of that, with share's lock held and on threads that must
+ * not wait: see share_listener. NULL: not any more; it is not called after that returns. */
+void share_tell_outages(struct share *s, void (*changed)(void *user), void *user);
 /* Whether the connection is gone, and why; it may come back. */
 bool share_lost(struct share *s, struct error *ret_why);
 /* The dead-cache alarm: calls `line` for every fault that was not reported before. */

@@ -3,7 +3,7 @@
  * becomes of changes whose answer was lost.
  *
  * The scripted server hangs up before a reply, and answers the request that comes again as one that
- * had done it the first time.
+ * had done it the first time. Or it says that it knows the session or the share no more.
  */
 #include "bed.h"
 
@@ -190,6 +190,112 @@ static void who_waits_softly_is_told_what_decides_for_how_long(void **state)
     stop(&b);
 }
 
+static void play_rules(struct bed *b, const struct server_rule *rules, size_t count)
+{
+    struct server_script script = script_with(rules, count);
+    server_play(b->server, &script);
+}
+
+/* It is counted a moment after everybody may send. */
+static void was_made_again(uint64_t times)
+{
+    uint64_t begun = clock_now();
+    while (counts().network[OBSERVE_RECONNECTED] < times) {
+        assert_true(clock_now() - begun < 60 * NS_PER_SEC);
+        usleep(1000);
+    }
+    assert_int_equal(counts().network[OBSERVE_RECONNECTED], times);
+}
+
+static void a_session_or_share_that_the_server_has_ended_is_had_anew(void **state)
+{
+    static const uint32_t statuses[] = {STATUS_USER_SESSION_DELETED, STATUS_NETWORK_NAME_DELETED};
+    for (size_t i = 0; i < COUNT(statuses); i++) {
+        struct bed b = connect_as(CLIENT_SOFT, 5 * NS_PER_SEC, NULL, 0);
+        struct client_file *f = open_file(&b);
+        struct file_attr attr;
+        char text[4];
+        const struct server_rule once[] = {
+            {SMB2_CREATE, 1, SERVER_ANYWHERE, SERVER_FAIL, statuses[i]},
+            {SMB2_READ, 1, SERVER_ANYWHERE, SERVER_FAIL, statuses[i]}};
+        play_rules(&b, once, COUNT(once));
+        uint64_t before = counts().network[OBSERVE_RECONNECTED];
+        assert_int_equal(client_stat(b.client, "file", CLIENT_COMPOUND, &attr, NULL, NULL), 0);
+        assert_int_equal(attr.id, 11);
+        was_made_again(before + 1);
+        assert_int_equal(client_read(f, text, sizeof(text), 0, NULL), 4);
+        was_made_again(before + 2);
+        client_close(f, CLIENT_SINGLE, NULL, NULL);
+        stop(&b);
+    }
+}
+
+static void what_an_ended_session_refused_was_not_done(void **state)
+{
+    struct bed b = connect_as(CLIENT_SOFT, 5 * NS_PER_SEC, NULL, 0);
+    const struct server_rule rules[] = {
+        {SMB2_CREATE, 1, SERVER_ANYWHERE, SERVER_FAIL, STATUS_USER_SESSION_DELETED},
+        {SMB2_CREATE, 2, SERVER_ANYWHERE, SERVER_FAIL, STATUS_OBJECT_NAME_NOT_FOUND}};
+    play_rules(&b, rules, COUNT(rules));
+    assert_int_equal(client_remove(b.client, "gone", false, NULL, CLIENT_COMPOUND, NULL), -ENOENT);
+    stop(&b);
+}
+
+/* The key went with the session: the header's flags say nothing of a signature. */
+static void a_signed_session_may_be_ended_in_plain(void **state)
+{
+    static const struct server_alteration unsigned_reply = {
+        .offset = 16, .width = 4, .how = SERVER_SET, .value = 1, .on_the_way = true};
+    const struct server_rule rules[] = {
+        {SMB2_CREATE, 1, SERVER_ANYWHERE, SERVER_FAIL, STATUS_USER_SESSION_DELETED},
+        {SMB2_CREATE, 1, SERVER_ANYWHERE, SERVER_ALTER, 0}};
+    struct server_script script = script_with(NULL, 0);
+    struct file_attr attr;
+    struct error err = {0};
+    script.logon = true;
+    struct bed b = {.server = server_new(&script)};
+    struct client_options o = options(b.server);
+    o.guest = false;
+    o.logon = CLIENT_LOGON_NTLM;
+    o.user = SERVER_USER;
+    o.domain = SERVER_DOMAIN;
+    o.password = SERVER_PASSWORD;
+    o.require_signing = true;
+    o.reconnect = CLIENT_SOFT;
+    if (client_connect(&o, &b.client, &err) < 0)
+        fail_msg("%s", err.text);
+    script.rules = rules;
+    script.rule_count = COUNT(rules);
+    script.alterations = &unsigned_reply;
+    script.alteration_count = 1;
+    server_play(b.server, &script);
+    if (client_stat(b.client, "file", CLIENT_COMPOUND, &attr, NULL, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(attr.id, 11);
+    stop(&b);
+}
+
+static void a_server_that_ends_every_session_is_an_error_and_is_not_pressed(void **state)
+{
+    static const struct server_rule always = {SMB2_CREATE, 0, SERVER_ANYWHERE, SERVER_FAIL,
+                                              STATUS_USER_SESSION_DELETED};
+    struct bed b = connect_as(CLIENT_SOFT, 2 * NS_PER_SEC, NULL, 0);
+    struct file_attr attr;
+    struct error err = {0};
+    play_rules(&b, &always, 1);
+    uint64_t begun = clock_now();
+    assert_int_equal(client_stat(b.client, "file", CLIENT_COMPOUND, &attr, NULL, &err), -EHOSTDOWN);
+    assert_true(clock_now() - begun < 10 * NS_PER_SEC);
+    assert_non_null(strstr(err.text, "has ended the session (STATUS_USER_SESSION_DELETED)"));
+    assert_non_null(strstr(err.text, "timeo=20"));
+    /* after 0, 50, 100, 200, 400 and 800 ms at least */
+    assert_in_range(server_count(b.server, SMB2_SESSION_SETUP), 2, 7);
+    play_rules(&b, NULL, 0);
+    while (client_stat(b.client, "file", CLIENT_COMPOUND, &attr, NULL, &err) < 0)
+        assert_true(clock_now() - begun < 60 * NS_PER_SEC);
+    stop(&b);
+}
+
 static void *stat_it(void *user)
 {
     struct bed *b = user;
@@ -227,6 +333,10 @@ int main(void)
         cmocka_unit_test(a_rename_is_judged_by_what_stands_at_its_target),
         cmocka_unit_test(an_open_goes_on_where_the_file_is_the_same),
         cmocka_unit_test(an_open_of_a_file_that_was_replaced_is_an_error_and_no_other_is),
+        cmocka_unit_test(a_session_or_share_that_the_server_has_ended_is_had_anew),
+        cmocka_unit_test(what_an_ended_session_refused_was_not_done),
+        cmocka_unit_test(a_signed_session_may_be_ended_in_plain),
+        cmocka_unit_test(a_server_that_ends_every_session_is_an_error_and_is_not_pressed),
         cmocka_unit_test(who_waits_softly_is_told_what_decides_for_how_long),
         cmocka_unit_test(who_waits_hard_waits_until_the_server_is_back_or_the_client_ends),
     };

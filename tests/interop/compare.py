@@ -52,7 +52,7 @@ with Samba() as samba, tempfile.TemporaryDirectory() as work:
         equal(f"JSON: {name}: messages are the commands' sum", one["messages"], sum(one["commands"].values()))
         check(f"JSON: {name}: each cache has its counters",
               all({"hit", "miss", "insert", "evict"} <= set(one["cache"][c]) for c in ("dir", "info", "notfound")))
-        check(f"JSON: {name}: events by class", set(one["events"]) == {"file", "dir", "performance", "promise"})
+        check(f"JSON: {name}: events by class", set(one["events"]) == {"file", "dir", "performance", "promise", "network"})
         equal(f"JSON: {name}: exit status", one["exit_status"], 0)
         check(f"the table says what the JSON says of {name}", f"{one['messages']:,}" in table["SMB2 messages"], table)
     by_name = {r["profile"]: r for r in result["runs"]}

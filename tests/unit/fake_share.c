@@ -557,6 +557,15 @@ bool share_lost(struct share *s, struct error *ret_why)
     return false;
 }
 
+void share_outages(struct share *s, struct share_outages *ret)
+{
+    *ret = (struct share_outages){0};
+}
+
+void share_tell_outages(struct share *s, void (*changed)(void *user), void *user)
+{
+}
+
 void share_lost_data(struct share *s, void (*line)(void *user, const char *text), void *user)
 {
 }

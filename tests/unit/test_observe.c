@@ -335,6 +335,37 @@ static void promises_are_lines_with_the_moment_they_reached_us(void **state)
     rmdir(dir);
 }
 
+static void a_connection_that_is_lost_and_made_again_is_two_events(void **state)
+{
+    char dir[32], path[64];
+    snprintf(path, sizeof(path), "%s/events", temp_dir(dir));
+    struct observe *o = fresh(path, false);
+    observe_lost(o, "10.0.0.1", 0, "the server hung up");
+    observe_reconnected(o, "10.0.0.2", 1500000);
+    observe_lost(o, "10.0.0.2", STATUS_USER_SESSION_DELETED, "the server has ended the session");
+    assert_int_equal(counts_of(o).events[CLASS_NETWORK], 3);
+    assert_int_equal(counts_of(o).network[OBSERVE_LOST], 2);
+    assert_int_equal(counts_of(o).network[OBSERVE_RECONNECTED], 1);
+    observe_free(o);
+
+    json_t *lost = line_of(path, 0), *back = line_of(path, 1), *ended = line_of(path, 2);
+    assert_int_equal(json_integer_value(json_object_get(lost, "id")), 30805);
+    assert_string_equal(text_of(lost, "name"), "SmbSessionLost");
+    assert_string_equal(text_of(lost, "class"), "network");
+    assert_string_equal(text_of(lost, "address"), "10.0.0.1");
+    assert_string_equal(text_of(lost, "reason"), "the server hung up");
+    assert_true(json_is_integer(json_object_get(lost, "status")));
+    assert_int_equal(json_integer_value(json_object_get(back, "id")), 30806);
+    assert_string_equal(text_of(back, "address"), "10.0.0.2");
+    assert_true(json_number_value(json_object_get(back, "away_us")) == 1500.0);
+    assert_string_equal(text_of(ended, "status"), "STATUS_USER_SESSION_DELETED");
+    json_decref(lost);
+    json_decref(back);
+    json_decref(ended);
+    unlink(path);
+    rmdir(dir);
+}
+
 static void any_name_that_a_server_may_store_is_a_valid_line(void **state)
 {
     static const struct {
@@ -632,6 +663,7 @@ int main(void)
         cmocka_unit_test(a_file_that_cannot_be_opened_is_named),
         cmocka_unit_test(a_cache_that_is_off_counts_its_misses_without_events),
         cmocka_unit_test(performance_events_are_one_a_request_where_asked_for),
+        cmocka_unit_test(a_connection_that_is_lost_and_made_again_is_two_events),
         cmocka_unit_test(a_dead_cache_names_the_setting_to_change),
         cmocka_unit_test(the_alarm_stays_silent_where_nothing_is_wrong),
         cmocka_unit_test(json_has_the_members_that_programs_rely_on),
