@@ -22,7 +22,7 @@ uint64_t conn_patience(const struct conn *c)
 
 bool conn_wait_up(struct conn *c, uint64_t until)
 {
-    while (!c->up && !c->closing && c->revives) {
+    while (!c->up && !c->closing && c->reviver_started) {
         uint64_t end = until < c->leave_by ? until : c->leave_by;
         const struct timespec at = {.tv_sec = (time_t)(end / NS_PER_SEC),
                                     .tv_nsec = (long)(end % NS_PER_SEC)};
@@ -71,8 +71,8 @@ static void reset(struct compound *m)
 
 static bool may_leave_again(const struct compound *m)
 {
-    return m->lost && !m->stopped && !m->garbled && !(m->once && m->left) && m->conn->revives &&
-           !m->acks && !conn_is_reviver(m->conn);
+    return m->lost && !m->stopped && !m->garbled && !(m->once && m->left) &&
+           m->conn->reviver_started && !m->acks && !conn_is_reviver(m->conn);
 }
 
 bool compound_again(struct compound *m, int *inout, struct error *err)

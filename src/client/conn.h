@@ -140,10 +140,10 @@ struct conn {
     struct observe *observe;
     struct conn_events events;
     uint64_t request_timeout, echo_interval; /* ns */
-    uint64_t silence;   /* ns after which whoever waits has the server probed; 0: never */
-    bool revives, hard; /* it is made again when it is lost; who waits does so without an end */
-    pthread_t reviver;  /* constant once reviver_started; revive.c */
-    bool reviver_started;
+    uint64_t silence;     /* ns after which whoever waits has the server probed; 0: never */
+    bool revives, hard;   /* it is made again when it is lost; who waits does so without an end */
+    pthread_t reviver;    /* constant once reviver_started; revive.c */
+    bool reviver_started; /* before that nobody waits for it to be made again; protected by lock */
 
     /* written while nobody but one caller, or the reviver, sends: under send_lock and lock */
     int fd;
