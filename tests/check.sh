@@ -74,7 +74,7 @@ wait $! || exit 1
 run "ASan and UBSan" "$build-asan" --timeout-multiplier 4 --no-suite bench
 
 wait $! || exit 1
-run "TSan" "$build-tsan" --timeout-multiplier 4 client signing client_faults client_credits client_refusals client_leases client_acks client_watches client_reconnect client_seal nonces share_threads share_leases share_delay mount_told mount_inotify observe relay mount names locks_waiting
+run "TSan" "$build-tsan" --timeout-multiplier 4 client signing client_faults client_credits client_refusals client_leases client_acks client_watches client_reconnect client_expiry client_seal nonces share_threads share_leases share_delay mount_told mount_inotify observe relay mount names locks_waiting
 
 echo "== fuzz, $seconds s each"
 if FUZZ_BUILD="$build-fuzz" "$here/tests/fuzz/run.sh" "$seconds"; then

@@ -59,12 +59,17 @@ static struct bed lost_and(uint32_t status)
 
 static void a_request_under_way_is_sent_again(void **state)
 {
+    static const struct server_rule rules[] = {
+        {SMB2_CREATE, 1, SERVER_ANYWHERE, SERVER_HANG_UP, 0},
+        {SMB2_CREATE, 1, SERVER_ANYWHERE, SERVER_HANG_UP, 50},
+        {SMB2_CREATE, 1, SERVER_ANYWHERE, SERVER_HANG_UP, 100},
+        {SMB2_CREATE, 1, SERVER_ANYWHERE, SERVER_HANG_UP, 150},
+    };
     struct bed b = connect_as(CLIENT_SOFT, 5 * NS_PER_SEC, NULL, 0);
     struct file_attr attr;
     uint64_t before = counts().network[OBSERVE_REPEATED];
-    for (unsigned bytes = 0; bytes < 200; bytes += 50) {
-        const struct server_rule rule = {SMB2_CREATE, 1, SERVER_ANYWHERE, SERVER_HANG_UP, bytes};
-        struct server_script script = script_with(&rule, 1);
+    for (unsigned i = 0; i < COUNT(rules); i++) {
+        struct server_script script = script_with(&rules[i], 1);
         server_play(b.server, &script);
         assert_int_equal(client_stat(b.client, "file", CLIENT_COMPOUND, &attr, NULL, NULL), 0);
         assert_int_equal(attr.id, 11);
