@@ -246,19 +246,14 @@ static void what_an_ended_session_refused_was_not_done(void **state)
     stop(&b);
 }
 
-/* The key went with the session: the header's flags say nothing of a signature. */
-static void a_signed_session_may_be_ended_in_plain(void **state)
+/* A bed whose user signs. The script's tables are to live as long as it. */
+static struct bed connect_as_user(struct server_script *script)
 {
-    static const struct server_alteration unsigned_reply = {
-        .offset = 16, .width = 4, .how = SERVER_SET, .value = 1, .on_the_way = true};
-    const struct server_rule rules[] = {
-        {SMB2_CREATE, 1, SERVER_ANYWHERE, SERVER_FAIL, STATUS_USER_SESSION_DELETED},
-        {SMB2_CREATE, 1, SERVER_ANYWHERE, SERVER_ALTER, 0}};
-    struct server_script script = script_with(NULL, 0);
-    struct file_attr attr;
+    struct bed b;
     struct error err = {0};
-    script.logon = true;
-    struct bed b = {.server = server_new(&script)};
+    script->logon = true;
+    b.server = server_new(script);
+    assert_non_null(b.server);
     struct client_options o = options(b.server);
     o.guest = false;
     o.logon = CLIENT_LOGON_NTLM;
@@ -269,14 +264,50 @@ static void a_signed_session_may_be_ended_in_plain(void **state)
     o.reconnect = CLIENT_SOFT;
     if (client_connect(&o, &b.client, &err) < 0)
         fail_msg("%s", err.text);
+    return b;
+}
+
+static void stat_works(struct bed *b)
+{
+    struct file_attr attr;
+    struct error err = {0};
+    if (client_stat(b->client, "file", CLIENT_COMPOUND, &attr, NULL, &err) < 0)
+        fail_msg("%s", err.text);
+    assert_int_equal(attr.id, 11);
+}
+
+/* The key went with the session: the header's flags say nothing of a signature. */
+static void a_signed_session_may_be_ended_in_plain(void **state)
+{
+    static const struct server_alteration unsigned_reply = {
+        .offset = 16, .width = 4, .how = SERVER_SET, .value = 1, .on_the_way = true};
+    static const struct server_rule rules[] = {
+        {SMB2_CREATE, 1, SERVER_ANYWHERE, SERVER_FAIL, STATUS_USER_SESSION_DELETED},
+        {SMB2_CREATE, 1, SERVER_ANYWHERE, SERVER_ALTER, 0}};
+    struct server_script script = script_with(NULL, 0);
+    struct bed b = connect_as_user(&script);
     script.rules = rules;
     script.rule_count = COUNT(rules);
     script.alterations = &unsigned_reply;
     script.alteration_count = 1;
     server_play(b.server, &script);
-    if (client_stat(b.client, "file", CLIENT_COMPOUND, &attr, NULL, &err) < 0)
-        fail_msg("%s", err.text);
-    assert_int_equal(attr.id, 11);
+    stat_works(&b);
+    stop(&b);
+}
+
+static void a_session_that_is_ended_while_it_is_renewed_is_had_anew(void **state)
+{
+    static const struct server_rule rules[] = {
+        {SMB2_CREATE, 1, SERVER_ANYWHERE, SERVER_FAIL, STATUS_NETWORK_SESSION_EXPIRED},
+        {SMB2_SESSION_SETUP, 1, SERVER_ANYWHERE, SERVER_FAIL, STATUS_USER_SESSION_DELETED}};
+    struct server_script script = script_with(NULL, 0);
+    struct bed b = connect_as_user(&script);
+    uint64_t before = counts().network[OBSERVE_RECONNECTED];
+    script.rules = rules;
+    script.rule_count = COUNT(rules);
+    server_play(b.server, &script);
+    stat_works(&b);
+    was_made_again(before + 1);
     stop(&b);
 }
 
@@ -341,6 +372,7 @@ int main(void)
         cmocka_unit_test(a_session_or_share_that_the_server_has_ended_is_had_anew),
         cmocka_unit_test(what_an_ended_session_refused_was_not_done),
         cmocka_unit_test(a_signed_session_may_be_ended_in_plain),
+        cmocka_unit_test(a_session_that_is_ended_while_it_is_renewed_is_had_anew),
         cmocka_unit_test(a_server_that_ends_every_session_is_an_error_and_is_not_pressed),
         cmocka_unit_test(who_waits_softly_is_told_what_decides_for_how_long),
         cmocka_unit_test(who_waits_hard_waits_until_the_server_is_back_or_the_client_ends),

@@ -244,8 +244,8 @@ WAITER = "import os, sys\ntry:\n    os.stat(sys.argv[1])\nexcept OSError as e:\n
 
 
 def ended_while_away(samba, work):
-    for how in ("umount", "SIGTERM"):
-        with gate_to(samba) as gate, in_foreground(gate.target, work, "timeo=300") as (place, daemon, log):
+    for how, option in (("umount", "soft"), ("SIGTERM", "hard")):
+        with gate_to(samba) as gate, in_foreground(gate.target, work, "timeo=300", option) as (place, daemon, log):
             put(f"{place}/known", b"known")
             connection = os.minor(os.stat(place).st_dev)
             gate.shut()
