@@ -184,6 +184,20 @@ out:
     return r;
 }
 
+/* The same where READONLY may be in the way. */
+static int open_writable(const struct operation *op, struct kept *k, struct client_lease *lease,
+                         struct handle **ret)
+{
+    int r = open_by_path(op, k, lease, ret);
+    if (r == -EIO && status_is(op->err->status, STATUS_ACCESS_DENIED)) {
+        r = read_only_lift(op, k);
+        if (r == 0)
+            r = open_by_path(op, k, lease, ret);
+    }
+    read_only_return(op, k);
+    return r;
+}
+
 /* -EIO: it is lost for good; other errors: not now. */
 static int reopen(struct conn *c, struct handle *h, struct error *err)
 {
@@ -197,7 +211,7 @@ static int reopen(struct conn *c, struct handle *h, struct error *err)
     if (!path)
         return operation_error(&op, -ENOMEM, "out of memory");
 
-    int r = open_by_path(&op, k, lease, &fresh);
+    int r = open_writable(&op, k, lease, &fresh);
     if (r == 0) {
         r = kept_lock_again(&op, k, fresh);
         if (r < 0)

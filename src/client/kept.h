@@ -19,6 +19,8 @@ struct kept {
     uint64_t id, created; /* of the file */
     uint64_t known;       /* the latest of its times when it was opened */
 
+    uint32_t read_only; /* attributes that the file is owed; whoever opens it again */
+
     /* all below: protected by conn->lock */
     char *path;  /* by which it is found now */
     bool busy;   /* somebody opens it again */
@@ -45,5 +47,11 @@ void handle_renamed(struct conn *c, struct handle *h, const char *to);
 /* lock.c: takes the locks of `k` by the open `h`, which is not its own yet. -EIO: one cannot be
  * had; or the connection's error. */
 int kept_lock_again(const struct operation *op, struct kept *k, struct handle *h);
+
+/* readonly.c, by who opens it again: takes READONLY off the file, so that it may be tried again.
+ * -EIO: that is not what is in the way; -EAGAIN: not now. */
+int read_only_lift(const struct operation *op, struct kept *k);
+/* Gives back what was taken off, if anything. */
+void read_only_return(const struct operation *op, struct kept *k);
 
 #endif

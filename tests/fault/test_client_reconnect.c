@@ -22,6 +22,7 @@ static struct server_node nodes[] = {
      SERVER_NAME(u"old"),
      {.id = 13, .attributes = FILE_ATTRIBUTE_DIRECTORY, .created = 1, .written = 1}},
     {SERVER_ROOT, SERVER_NAME(u"target"), {.id = 14}},
+    {SERVER_ROOT, SERVER_NAME(u"closed"), {.id = 15, .attributes = FILE_ATTRIBUTE_READONLY}},
 };
 
 static struct server_script script_with(const struct server_rule *rules, size_t count)
@@ -164,6 +165,30 @@ static void an_open_of_a_file_that_was_replaced_is_an_error_and_no_other_is(void
     assert_int_equal(client_stat(b.client, "file", CLIENT_COMPOUND, &attr, NULL, NULL), 0);
     client_close(f, CLIENT_SINGLE, NULL, NULL);
     nodes[0].attr.id = 11;
+    no_open_is_left(&b);
+    stop(&b);
+}
+
+/* What the server is asked: the open, what the file is, READONLY off, the open, READONLY on. */
+static void an_open_for_writing_of_a_read_only_file_goes_on(void **state)
+{
+    static const struct server_rule refused = {SMB2_CREATE, 1, SERVER_ANYWHERE, SERVER_FAIL,
+                                               STATUS_ACCESS_DENIED};
+    const struct client_how how = {
+        .access = 0x0012019f, .share = 7, .disposition = FILE_OPEN, .options = 0};
+    struct bed b = connect_as(CLIENT_SOFT, 5 * NS_PER_SEC, NULL, 0);
+    struct server_script script = script_with(&refused, 1);
+    struct client_file *f;
+    struct file_attr attr;
+    uint64_t reopened = counts().network[OBSERVE_REOPENED];
+    assert_int_equal(client_create(b.client, "closed", &how, &f, &attr, NULL, NULL), 0);
+    server_play(b.server, &script);
+    reconnect(&b);
+    assert_int_equal(counts().network[OBSERVE_REOPENED] - reopened, 1);
+    assert_int_equal(client_write(f, "text", 4, 0, NULL), 4);
+    assert_int_equal(server_count(b.server, SMB2_CREATE), 5);
+    assert_int_equal(server_count(b.server, SMB2_SET_INFO), 2);
+    client_close(f, CLIENT_SINGLE, NULL, NULL);
     no_open_is_left(&b);
     stop(&b);
 }
@@ -369,6 +394,7 @@ int main(void)
         cmocka_unit_test(a_rename_is_judged_by_what_stands_at_its_target),
         cmocka_unit_test(an_open_goes_on_where_the_file_is_the_same),
         cmocka_unit_test(an_open_of_a_file_that_was_replaced_is_an_error_and_no_other_is),
+        cmocka_unit_test(an_open_for_writing_of_a_read_only_file_goes_on),
         cmocka_unit_test(a_session_or_share_that_the_server_has_ended_is_had_anew),
         cmocka_unit_test(what_an_ended_session_refused_was_not_done),
         cmocka_unit_test(a_signed_session_may_be_ended_in_plain),

@@ -199,6 +199,24 @@ def mounted_by_options(gate, options):
     return mounted(gate, *options.split(","))
 
 
+# ---- a file that nobody may open for writing ----
+
+def read_only(samba):
+    """git makes its packs like that, and writes them."""
+    with gate_to(samba) as gate, mounted_by(gate.target) as place:
+        fd = os.open(f"{place}/read-only", os.O_CREAT | os.O_EXCL | os.O_RDWR, 0o444)
+        os.write(fd, b"before ")
+        gate.cut()
+        equal("read-only: whoever made it writes on behind a cut", (error_of(os.write, fd, b"after"), error_of(os.fsync, fd)), (None, None))
+        equal("read-only: and reads", os.pread(fd, 20, 0), b"before after")
+        os.close(fd)
+        equal("read-only: it is as before", os.stat(f"{place}/read-only").st_mode & 0o222, 0)
+        equal("read-only: no open was given up", stats(place)["network"]["dead"], 0)
+    with mounted_by(samba.target) as place:
+        equal("read-only: also on the server", os.stat(f"{place}/read-only").st_mode & 0o222, 0)
+        os.unlink(f"{place}/read-only")
+
+
 # ---- locks ----
 
 def lock(fd):
@@ -339,6 +357,7 @@ def main():
                 if name != "there":
                     os.unlink(f"{samba.share}/{name}")
             lost_lock(samba)
+            read_only(samba)
             transfers(samba, work)
             ended_by_the_server(samba, work)
     finish()

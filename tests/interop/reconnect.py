@@ -44,7 +44,8 @@ class Line:
             with self.lock:
                 self.sockets |= {client, server}
             for a, b in ((client, server), (server, client)):
-                a.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
+                with contextlib.suppress(OSError):  # it may have been cut already
+                    a.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
                 threading.Thread(target=self.carry, args=(a, b), daemon=True).start()
 
     def carry(self, source, sink):
