@@ -367,8 +367,6 @@ int cache_made(struct cache *c, struct cache_file *dir, const char *name, size_t
     if (n && o.undisturbed) {
         until = believe_there(&o, n, attr, now);
         settle(&o, now);
-        if (!attr)
-            f->attr.links = 0; /* one more than it was, of which listings do not tell */
         if (f->is_dir && !(attr->attributes & FILE_ATTRIBUTE_REPARSE_POINT))
             believe_empty(&o, f);
     } else {
@@ -376,6 +374,8 @@ int cache_made(struct cache *c, struct cache_file *dir, const char *name, size_t
         if (f)
             attr_forget(c, f);
     }
+    if (f && (linked || attr->links)) /* of which listings do not tell */
+        f->attr.links = attr ? attr->links : 0;
     end(&o);
     if (!f)
         return -ENOMEM;

@@ -35,11 +35,9 @@ static bool spelled_as(const char *spelling, size_t spelling_len, const struct q
 static void found(struct question *q, struct cache_file *file, const struct file_attr *attr,
                   uint64_t valid_until, bool exact)
 {
-    *q->ret = (struct share_entry){.node = file,
-                                   .attr = *attr,
-                                   .ino = cache_file_ino(file),
-                                   .valid_ns = share_remaining(valid_until, clock_now()),
-                                   .exact = exact};
+    share_entry_of(file, attr, valid_until, q->ret);
+    q->ret->node = file;
+    q->ret->exact = exact;
     q->code = 0;
 }
 
