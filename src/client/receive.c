@@ -200,7 +200,7 @@ static int receive_message(struct conn *c, struct frame *frame, bool sealed,
     uint64_t sent_at = q ? q->sent_at : 0;
     bool leased = q && (q->compound->flight.lease || q->compound->acks);
     bool refused = q && is_behind_refusal(q, h);
-    bool ended = q && asked == h->command && is_forgotten(c, q, h);
+    bool ended = q && !refused && asked == h->command && is_forgotten(c, q, h);
     pthread_mutex_unlock(&c->lock);
 
     if (!q) {
