@@ -261,30 +261,44 @@ def owes(connection):
 WAITER = "import os, sys\ntry:\n    os.stat(sys.argv[1])\nexcept OSError as e:\n    print(e.strerror)\n"
 
 
+def end_one(samba, work, how, option, found):
+    """Adds what is to be checked to `found`."""
+    with gate_to(samba) as gate, in_foreground(gate.target, work, "timeo=300", option) as (place, daemon, log):
+        put(f"{place}/known", b"known")
+        connection = os.minor(os.stat(place).st_dev)
+        gate.shut()
+        # nobody keeps a mount from being ended that waits for an answer there; but `larder umount` wants it unused
+        waiter = subprocess.Popen(["python3", "-c", WAITER, f"{place}/unknown"], stdout=subprocess.PIPE, text=True) if how == "SIGTERM" else None
+        if waiter:
+            found.append(("somebody waits", wait_until(lambda: owes(connection) or waiter.poll() is not None) and waiter.poll() is None))
+        begun = time.monotonic()
+        if how == "umount":
+            run = larder("umount", place, timeout=LONG)
+            found.append(("umount: done", (run.returncode, run.stderr) == (0, ""), run.stderr))
+        else:
+            daemon.send_signal(signal.SIGTERM)
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            daemon.wait(LONG)
+        took = time.monotonic() - begun
+        found.append((f"{how} while the server is away: ends in time", daemon.poll() == 0 and took < 20, (daemon.poll(), took, log())))
+        found.append((f"{how}: nothing is mounted", not os.path.ismount(place)))
+        if waiter:
+            said = waiter.communicate(timeout=LONG)[0]
+            found.append(("whoever waited there has an error, and lives", waiter.returncode == 0 and said != "", (waiter.returncode, said)))
+
+
 def ended_while_away(samba, work):
-    for how, option in (("umount", "soft"), ("SIGTERM", "hard")):
-        with gate_to(samba) as gate, in_foreground(gate.target, work, "timeo=300", option) as (place, daemon, log):
-            put(f"{place}/known", b"known")
-            connection = os.minor(os.stat(place).st_dev)
-            gate.shut()
-            # nobody keeps a mount from being ended that waits for an answer there; but `larder umount` wants it unused
-            waiter = subprocess.Popen(["python3", "-c", WAITER, f"{place}/unknown"], stdout=subprocess.PIPE, text=True) if how == "SIGTERM" else None
-            if waiter:
-                check("somebody waits", wait_until(lambda: owes(connection) or waiter.poll() is not None) and waiter.poll() is None)
-            begun = time.monotonic()
-            if how == "umount":
-                run = larder("umount", place, timeout=LONG)
-                equal("umount: done", (run.returncode, run.stderr), (0, ""))
-            else:
-                daemon.send_signal(signal.SIGTERM)
-            with contextlib.suppress(subprocess.TimeoutExpired):
-                daemon.wait(LONG)
-            took = time.monotonic() - begun
-            check(f"{how} while the server is away: ends in time", daemon.poll() == 0 and took < 20, (daemon.poll(), took, log()))
-            check(f"{how}: nothing is mounted", not os.path.ismount(place))
-            if waiter:
-                said = waiter.communicate(timeout=LONG)[0]
-                check("whoever waited there has an error, and lives", waiter.returncode == 0 and said != "", (waiter.returncode, said))
+    found = {"umount": [], "SIGTERM": []}
+    both = [threading.Thread(target=end_one, args=(samba, work, how, option, found[how]), daemon=True)
+            for how, option in (("umount", "soft"), ("SIGTERM", "hard"))]
+    for t in both:
+        t.start()
+    for t in both:
+        t.join(3 * LONG)
+    for results in found.values():
+        for result in results:
+            check(*result)
+    equal("both came to their end", [len(r) for r in found.values()], [3, 4])
 
 
 # ---- git ----
