@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <string.h>
 
+#include "client/durable.h"
 #include "client/lease.h"
 
 uint64_t conn_patience(const struct conn *c)
@@ -59,6 +60,8 @@ static void reset(struct compound *m)
     }
     m->unanswered = 0;
     m->repeats += m->left;
+    if (m->left)
+        durable_anew(m);
     pthread_mutex_lock(&c->lock);
     m->lost = false;
     if (m->handle)

@@ -68,7 +68,7 @@ int close_run(const struct operation *op, struct handle *h, enum client_style st
         r = closed_by_loss(ret_attr);
     else
         r = r < 0 ? operation_failed(op, &why) : close_answered(op, m, 0, ret_attr);
-    handle_free(c, h);
+    m->ends = h;
     compound_free(m);
     return r;
 }
@@ -123,7 +123,7 @@ struct client_closing *client_close_begin(struct client_file *f)
         free(closing);
         goto later;
     }
-    handle_free(c, h);
+    closing->m->ends = h;
     return closing;
 
 later:

@@ -18,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/kept.h"
 #include "client/renew.h"
 #include "client/seal.h"
 
@@ -473,9 +474,25 @@ static struct handle *left_open(struct compound *m)
     return h;
 }
 
+/* Whether the server has seen the CLOSE is known by its answer alone. */
+static void end_open(struct compound *m)
+{
+    struct conn *c = m->conn;
+    bool held = false;
+    if (!m->ends)
+        return;
+    pthread_mutex_lock(&c->lock);
+    if (!m->request[0].answered)
+        held = kept_hand_over(c, m->ends);
+    pthread_mutex_unlock(&c->lock);
+    if (!held)
+        handle_free(c, m->ends);
+}
+
 /* Nobody else refers to the compound any more. */
 static void destroy(struct compound *m)
 {
+    end_open(m);
     conn_close_later(m->conn, left_open(m));
     conn_close_later(m->conn, resend_close(m));
     for (unsigned i = 0; i < m->count; i++)

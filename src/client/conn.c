@@ -161,7 +161,8 @@ static void free_left(struct conn *c)
     while (!list_empty(&c->closes)) {
         struct list *item = c->closes.next;
         list_del(item);
-        list_add_tail(&closes, item);
+        if (!kept_hand_over(c, container_of(item, struct handle, link)))
+            list_add_tail(&closes, item);
     }
     while (!list_empty(&c->orphans)) {
         struct compound *m = container_of(c->orphans.next, struct compound, link);
@@ -301,12 +302,13 @@ void conn_close_later(struct conn *c, struct handle *h)
         return;
     lease_release(c, h);
     pthread_mutex_lock(&c->lock);
-    bool here = h->epoch == c->epoch && !c->dead; /* else it is closed already */
+    bool here = h->epoch == c->epoch && !c->dead; /* else it is closed already, or held */
     list_del(&h->link);
     if (here)
         list_add_tail(&c->closes, &h->link);
+    bool held = !here && kept_hand_over(c, h);
     pthread_mutex_unlock(&c->lock);
-    if (!here)
+    if (!here && !held)
         handle_free(c, h);
     conn_flush(c);
 }
@@ -346,16 +348,11 @@ static int send_close(struct conn *c)
         m->closes = h;
         r = compound_submit_locked(m, NULL);
         m->closes = NULL;
+        m->ends = r == 0 || r == LOST_OPEN ? h : NULL;
         compound_free(m);
     }
-    if (r == 0) {
-        handle_free(c, h);
+    if (r == 0 || r == LOST_OPEN)
         return 0;
-    }
-    if (r == LOST_OPEN) {
-        handle_free(c, h);
-        return 0;
-    }
     pthread_mutex_lock(&c->lock);
     list_add_tail(&c->closes, &h->link);
     pthread_mutex_unlock(&c->lock);

@@ -23,6 +23,7 @@
 #include "client/socket.h"
 #include "observe/observe.h"
 #include "secure/secure.h"
+#include "wire/durable.h"
 #include "wire/validate.h"
 
 #define CREDIT_PAYLOAD 65536u /* bytes that one credit pays for (3.1.5.2) */
@@ -81,6 +82,12 @@ struct conn;
 
 struct kept;
 
+/* How the server holds an open while its connection is away: durable.c. */
+struct durable {
+    uint8_t version; /* 1 or 2; 0: it does not */
+    uint8_t guid[WIRE_GUID_SIZE];
+};
+
 /* An open on the server, in memory of its own, so that it can wait in conn->closes for its CLOSE
  * without another allocation. It is one of the connection with `epoch`; another connection knows
  * nothing of it, unless it is opened there again (kept.c). */
@@ -91,6 +98,7 @@ struct handle {
     struct client_lease *lease; /* by which it was opened, a reference; NULL: none */
     bool promises;              /* counts in lease->promising, in its epoch */
     bool leased;                /* counts in lease->on_server, in its epoch */
+    struct durable durable;     /* as it was granted; before the answer, as it was asked for */
     struct kept *kept; /* what it takes to open it again; NULL: it ends with its connection.
                           The pointer is constant once others know the handle */
 };
@@ -209,7 +217,8 @@ struct conn {
     unsigned senders;       /* threads that send by what the epoch has: fd, signer */
     uint64_t leave_by;      /* client_hurry: nobody waits longer for it to come back */
     pthread_cond_t changed; /* up, dead, closing, senders, leave_by, a kept handle's state */
-    struct list kept;       /* struct handle: those that are opened again */
+    struct list kept;       /* struct handle: those that are opened again, or asked back to close */
+    bool stale;             /* some of the latter wait for the reviver */
     struct list orphans;    /* struct compound: abandoned, and lost; the reviver's to free */
 
     /* the receive thread's alone */
@@ -362,6 +371,8 @@ struct compound {
     bool no_memory;             /* for the handle */
     struct lease_flight flight; /* of that CREATE */
     struct handle *closes;      /* the open that its CLOSE ends, borrowed until it has left */
+    struct handle *ends;        /* the same once it has left; its own until it is answered */
+    size_t guid_at;             /* in buf: the CreateGuid of its CREATE; 0: there is none */
     struct client_lease *acks;  /* the lease that it acknowledges the break of, a reference */
     struct handle *by;          /* the open that its first element is on, borrowed; NULL: none */
     unsigned epoch;             /* conn->epoch when it left; protected by conn->lock */

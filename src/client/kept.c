@@ -13,6 +13,12 @@
  * What fails on the way ends this open and no other: whoever uses it gets EIO from then on. The
  * path follows our own renames.
  *
+ * A durable open is asked back first (durable.c): it is the one that it was, with all its locks. If
+ * the server has let go of it, it is opened by its path like the others. So what it locks is never
+ * free in between, and a CLOSE that did not arrive leaves an open there that nobody knows of: that
+ * is asked back, too, in order to be closed; at once if it has locks, else when everybody may send
+ * again.
+ *
  * Nobody waits for an open that is being opened again in order to close it: it is left to whom is
  * at it.
  */
@@ -74,6 +80,18 @@ bool handle_leave(struct conn *c, struct handle *h)
     return mine;
 }
 
+bool kept_hand_over(struct conn *c, struct handle *h)
+{
+    struct kept *k = h->kept;
+    if (!k || k->dead || !h->durable.version || h->epoch == c->epoch || c->closing)
+        return false;
+    k->closed = true;
+    list_add_tail(&c->kept, &h->link);
+    c->stale = true;
+    pthread_cond_broadcast(&c->changed);
+    return true;
+}
+
 /* ---- names ---- */
 
 /* What is behind `from` in the path of that, or of something beneath; NULL: it is neither. */
@@ -119,12 +137,16 @@ void handle_renamed(struct conn *c, struct handle *h, const char *to)
 static void adopt(struct conn *c, struct handle *h, struct handle *fresh)
 {
     pthread_mutex_lock(&c->lock);
+    if (!fresh->lease && fresh->durable.version && h->lease)
+        fresh->lease =
+            lease_again(h->lease); /* it promises nothing, but the server knows the key */
     handle_unlease(c, h);
     h->id = fresh->id;
     h->epoch = fresh->epoch;
     h->lease = fresh->lease;
     h->promises = fresh->promises;
     h->leased = fresh->leased;
+    h->durable = fresh->durable;
     pthread_mutex_unlock(&c->lock);
     free(fresh);
 }
@@ -134,9 +156,23 @@ static int another_file(const struct operation *op)
     return operation_error(op, -EIO, "the connection was lost, and another file has this name now");
 }
 
+/* What is opened again, as it was when that began. */
+struct again {
+    struct handle was; /* its id and how it is durable; nothing else is set */
+    struct client_lease *lease;
+    char *path;
+    bool closed;
+};
+
+static bool is_same(const struct kept *k, const struct file_attr *attr, bool back)
+{
+    bool same_id = back || (k->id && attr->id == k->id); /* the server knows it by the open */
+    return same_id && (attr->created == k->created || attr->created <= k->known);
+}
+
 /* The CREATE, answered. -EIO: it is not to be had; other errors: not now. */
 static int take_open(const struct operation *op, struct compound *m, const struct kept *k,
-                     struct handle **ret)
+                     const struct handle *back, struct handle **ret)
 {
     struct file_attr attr;
     if (!status_is(compound_status(m, 0), STATUS_SUCCESS)) {
@@ -145,14 +181,18 @@ static int take_open(const struct operation *op, struct compound *m, const struc
     }
     if (create_take(op, m, ret, &attr, NULL) < 0)
         return -EIO;
-    if (k->id && attr.id == k->id && (attr.created == k->created || attr.created <= k->known))
+    if (back)
+        (*ret)->durable = back->durable;
+    if (is_same(k, &attr, back))
         return 0;
     conn_close_later(op->client->conn, *ret);
     return another_file(op);
 }
 
-static int open_by_path(const struct operation *op, const struct kept *k,
-                        struct client_lease *lease, struct handle **ret)
+/* `back`: the open that is asked back; NULL: it is opened by its path. As a request that is not
+ * understood must make and cut nothing, it never says how the open came to be. */
+static int open_again(const struct operation *op, const struct kept *k, struct client_lease *lease,
+                      const struct handle *back, struct handle **ret)
 {
     struct client_lease_ask ask = {.lease = lease, .state = k->lease_state};
     const struct client_how how = {
@@ -175,9 +215,12 @@ static int open_by_path(const struct operation *op, const struct kept *k,
         r = operation_error(op, -ENOMEM, "out of memory");
         goto out;
     }
-    add_create_how(m, &how, &name.name);
+    if (back)
+        add_create_back(m, &how, back, &name.name);
+    else
+        add_create_how(m, &how, &name.name);
     r = compound_run(m, &why);
-    r = r < 0 ? operation_failed(op, &why) : take_open(op, m, k, ret);
+    r = r < 0 ? operation_failed(op, &why) : take_open(op, m, k, back, ret);
 out:
     compound_free(m);
     wire_path_done(&name);
@@ -188,14 +231,40 @@ out:
 static int open_writable(const struct operation *op, struct kept *k, struct client_lease *lease,
                          struct handle **ret)
 {
-    int r = open_by_path(op, k, lease, ret);
+    int r = open_again(op, k, lease, NULL, ret);
     if (r == -EIO && status_is(op->err->status, STATUS_ACCESS_DENIED)) {
         r = read_only_lift(op, k);
         if (r == 0)
-            r = open_by_path(op, k, lease, ret);
+            r = open_again(op, k, lease, NULL, ret);
     }
     read_only_return(op, k);
     return r;
+}
+
+/* By its path, and its locks. */
+static int open_anew(const struct operation *op, struct kept *k, struct client_lease *lease,
+                     struct handle **ret)
+{
+    int r = open_writable(op, k, lease, ret);
+    if (r < 0)
+        return r;
+    r = kept_lock_again(op, k, *ret);
+    if (r < 0)
+        conn_close_later(k->client->conn, *ret);
+    return r;
+}
+
+static struct again begin_again(struct conn *c, const struct handle *h)
+{
+    pthread_mutex_lock(&c->lock);
+    struct again a = {
+        .was = {.id = h->id, .durable = h->durable},
+        .lease = h->lease,
+        .path = strdup(h->kept->path),
+        .closed = h->kept->closed,
+    };
+    pthread_mutex_unlock(&c->lock);
+    return a;
 }
 
 /* -EIO: it is lost for good; other errors: not now. */
@@ -203,27 +272,24 @@ static int reopen(struct conn *c, struct handle *h, struct error *err)
 {
     struct kept *k = h->kept;
     struct handle *fresh;
-    pthread_mutex_lock(&c->lock);
-    char *path = strdup(k->path);
-    struct client_lease *lease = h->lease;
-    pthread_mutex_unlock(&c->lock);
-    const struct operation op = {k->client, "open again", path ? path : "", err};
-    if (!path)
+    struct again a = begin_again(c, h);
+    const struct operation op = {k->client, "open again", a.path ? a.path : "", err};
+    if (!a.path)
         return operation_error(&op, -ENOMEM, "out of memory");
 
-    int r = open_writable(&op, k, lease, &fresh);
-    if (r == 0) {
-        r = kept_lock_again(&op, k, fresh);
-        if (r < 0)
-            conn_close_later(c, fresh);
+    enum observe_network what = OBSERVE_DURABLE;
+    int r = a.was.durable.version ? open_again(&op, k, a.lease, &a.was, &fresh) : -EIO;
+    if (r == -EIO && !a.closed) {
+        what = OBSERVE_REOPENED;
+        r = open_anew(&op, k, a.lease, &fresh);
     }
     if (r == 0) {
+        read_only_return(&op, k);
         adopt(c, h, fresh);
-        observe_network(c->observe, OBSERVE_REOPENED);
-    } else if (r == -EIO) {
-        observe_network(c->observe, OBSERVE_DEAD);
     }
-    free(path);
+    if (!a.closed && (r == 0 || r == -EIO))
+        observe_network(c->observe, r == 0 ? what : OBSERVE_DEAD);
+    free(a.path);
     return r;
 }
 
@@ -238,7 +304,7 @@ static int reopen_busy(struct conn *c, struct handle *h, struct error *err)
     int r = reopen(c, h, &why);
     pthread_mutex_lock(&c->lock);
     k->busy = false;
-    if (r < 0 && conn_may_send(c) && !conn_is_reviver(c))
+    if (r < 0 && c->up)
         r = -EIO; /* there would be no end to trying it again */
     if (r == -EIO) {
         k->dead = true;
@@ -288,26 +354,39 @@ int handle_ready(struct conn *c, struct handle *h, struct error *err)
     return r;
 }
 
-/* Caller holds conn->lock. */
-static struct handle *first_lost(struct conn *c)
+/* Caller holds conn->lock. `all`: also what is only asked back to be closed. */
+static struct handle *first_lost(struct conn *c, bool all)
 {
     struct list *item;
     list_for_each(item, &c->kept)
     {
         struct handle *h = container_of(item, struct handle, link);
-        if (h->epoch != c->epoch && !h->kept->dead && !h->kept->busy)
+        const struct kept *k = h->kept;
+        if (h->epoch != c->epoch && !k->dead && !k->busy && (all || !k->closed || k->lock_count))
             return h;
     }
     return NULL;
 }
 
-int kept_revive_all(struct conn *c, struct error *err)
+static int revive(struct conn *c, bool all, struct error *err)
 {
     struct handle *h;
     int r = 0;
     pthread_mutex_lock(&c->lock);
-    while (conn_may_send(c) && (h = first_lost(c)) && (r == 0 || r == -EIO))
+    while (conn_may_send(c) && !(all && c->closing) && (h = first_lost(c, all)) &&
+           (r == 0 || r == -EIO))
         r = reopen_busy(c, h, err);
+    c->stale = first_lost(c, true) != NULL;
     pthread_mutex_unlock(&c->lock);
     return r == -EIO ? 0 : r;
+}
+
+int kept_revive_all(struct conn *c, struct error *err)
+{
+    return revive(c, false, err);
+}
+
+void kept_close_stale(struct conn *c)
+{
+    (void)revive(c, true, &(struct error){0});
 }

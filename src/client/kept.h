@@ -37,8 +37,13 @@ void handle_keep(const struct operation *op, struct handle *h, const struct clie
                  const struct file_attr *attr);
 /* Its owner is done with it. False: somebody else frees it now, and has it closed. */
 bool handle_leave(struct conn *c, struct handle *h);
+/* Nobody has it any more, and its CLOSE did not arrive: true where the server holds it; the reviver
+ * has it then. Caller holds conn->lock. */
+bool kept_hand_over(struct conn *c, struct handle *h);
 /* Opens all of them again; the reviver's. 0, or the connection was lost. */
 int kept_revive_all(struct conn *c, struct error *err);
+/* Closes what was handed over; the reviver's, while the connection is up. */
+void kept_close_stale(struct conn *c);
 /* A file or directory has another name now. */
 void kept_renamed(struct conn *c, const char *from, const char *to);
 /* The file of this open has, and so have its other opens. */

@@ -10,6 +10,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/durable.h"
 #include "client/judge.h"
 
 enum { SHOWN_PATH = 160 };
@@ -90,14 +91,22 @@ int operation_malformed(const struct operation *op, uint16_t command)
 
 /* ---- requests ---- */
 
+/* `id`: with a QFid context. `lost`: the open that is asked back; NULL: a new one is made. */
 static void encode_create(struct compound *m, const struct client_how *how, bool id,
-                          const struct rd *name)
+                          const struct handle *lost, const struct rd *name)
 {
-    uint8_t context[128];
+    uint8_t context[256];
     struct wr chain = wr_init(context, sizeof(context));
-    bool leased = how->lease  ? lease_ask(m, how->lease, &chain, !id)
-                  : how->keys ? lease_carry(m, how->keys, &chain, !id)
+    struct wr *w = compound_add(m, SMB2_CREATE, 0);
+    bool durable = !lost && durable_wanted(m, how), last = !id && !durable && !lost;
+    size_t guid_at = 0;
+    bool leased = how->lease  ? lease_ask(m, how->lease, &chain, last)
+                  : how->keys ? lease_carry(m, how->keys, &chain, last)
                               : false;
+    if (lost)
+        durable_reclaim(lost, &chain);
+    if (durable)
+        durable_ask(m, &chain, !id, &guid_at);
     if (id)
         wire_create_context_encode(&chain, "QFid", NULL, 0, true); /* 2.2.13.2.9 */
 
@@ -112,7 +121,10 @@ static void encode_create(struct compound *m, const struct client_how *how, bool
         .name = *name,
         .contexts = rd_init(context, chain.pos),
     };
-    wire_create_request_encode(compound_add(m, SMB2_CREATE, 0), &create);
+    wire_create_request_encode(w, &create);
+    if (!wr_ok(&chain))
+        w->bad = true;
+    m->guid_at = guid_at ? w->pos - chain.pos + guid_at : 0; /* contexts are the end of it */
 }
 
 void add_create(struct compound *m, enum open_kind kind, const struct rd *name,
@@ -134,7 +146,7 @@ void add_create(struct compound *m, enum open_kind kind, const struct rd *name,
         .options = kinds[kind].options,
         .lease = lease,
     };
-    encode_create(m, &how, kinds[kind].id, name);
+    encode_create(m, &how, kinds[kind].id, NULL, name);
 }
 
 void add_create_how(struct compound *m, const struct client_how *how, const struct rd *name)
@@ -142,7 +154,13 @@ void add_create_how(struct compound *m, const struct client_how *how, const stru
     struct client_how with = *how;
     if (!with.attributes)
         with.attributes = FILE_ATTRIBUTE_NORMAL;
-    encode_create(m, &with, true, name);
+    encode_create(m, &with, true, NULL, name);
+}
+
+void add_create_back(struct compound *m, const struct client_how *how, const struct handle *lost,
+                     const struct rd *name)
+{
+    encode_create(m, how, false, lost, name);
 }
 
 void add_query_info(struct compound *m, uint8_t type, uint8_t info_class, uint32_t output_length,
@@ -196,6 +214,7 @@ int create_take(const struct operation *op, struct compound *m, struct handle **
     if (r < 0)
         return operation_malformed(op, SMB2_CREATE);
     lease_taken(m, op->path);
+    durable_answered(*ret, create.contexts);
     *ret_attr = create.attr;
     ret_attr->id = qfid(create.contexts);
     if (ret_created)

@@ -90,6 +90,9 @@ void add_query_info(struct compound *m, uint8_t type, uint8_t info_class, uint32
                     struct wire_file_id id);
 /* One in the caller's terms, with a QFid context. */
 void add_create_how(struct compound *m, const struct client_how *how, const struct rd *name);
+/* One that asks for an open back that the server holds: its file is the one that it had. */
+void add_create_back(struct compound *m, const struct client_how *how, const struct handle *lost,
+                     const struct rd *name);
 void add_close(struct compound *m, struct wire_file_id id, bool post_query);
 
 /* A CREATE by itself, waited for. */

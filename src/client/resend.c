@@ -159,6 +159,8 @@ static void carry_lease(struct compound *a, const struct compound *m)
     a->flight.lease = lease_again(m->flight.lease);
     list_init(&a->flight.link);
     pthread_mutex_unlock(&m->conn->lock);
+    if (m->handle)
+        a->handle->durable = m->handle->durable;
 }
 
 static struct compound *build(struct compound *m, const unsigned *chosen, unsigned n)

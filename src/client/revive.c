@@ -9,7 +9,8 @@
  *
  * What is dialled is the old connection object with nothing agreed yet. The steps are those of
  * client_connect; the session before is named, so that the server ends it if it has not noticed.
- * Opens are opened again (kept.c), and only then is the connection up: everybody may send. What was
+ * Opens are opened again (kept.c), and only then is the connection up: everybody may send; those
+ * that were to be closed when it was lost are closed after that. What was
  * learnt of the server stays learnt, and what was agreed must be agreed again: threads read it
  * without a lock, and requests were made to its measure.
  */
@@ -72,12 +73,16 @@ static bool is_stopped(struct conn *c)
     return stopped;
 }
 
+static uint64_t attempt_time(const struct client *c)
+{
+    return c->options.connect_timeout_ns ? c->options.connect_timeout_ns : 10 * NS_PER_SEC;
+}
+
 static int attempt(struct client *c, struct error *err)
 {
     struct conn *conn = c->conn;
     struct client_facts facts;
-    uint64_t timeout =
-        c->options.connect_timeout_ns ? c->options.connect_timeout_ns : 10 * NS_PER_SEC;
+    uint64_t timeout = attempt_time(c);
     conn->revive_deadline = clock_now() + timeout;
     int r = conn_dial(conn, &c->options, &c->revival.stop, err);
     if (r == 0 && is_stopped(conn))
@@ -159,8 +164,16 @@ static bool wait_for_loss(struct client *c)
 {
     struct conn *conn = c->conn;
     pthread_mutex_lock(&conn->lock);
-    while (!conn->dead && !conn->closing)
-        pthread_cond_wait(&conn->changed, &conn->lock);
+    while (!conn->dead && !conn->closing) {
+        if (!conn->stale) {
+            pthread_cond_wait(&conn->changed, &conn->lock);
+            continue;
+        }
+        pthread_mutex_unlock(&conn->lock);
+        conn->revive_deadline = clock_now() + attempt_time(c);
+        kept_close_stale(conn);
+        pthread_mutex_lock(&conn->lock);
+    }
     bool goes_on = !conn->closing;
     pthread_mutex_unlock(&conn->lock);
     return goes_on;

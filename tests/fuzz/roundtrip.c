@@ -69,21 +69,29 @@ static void again_done(struct again *a)
 
 /* ---- chains ---- */
 
-static void lease_again(struct rd data)
-{
-    uint8_t buf[64];
-    struct wr w = wr_init(buf, sizeof(buf));
-    struct wire_lease l, m;
-    if (wire_lease_decode(data, &l) < 0)
-        return;
-    wire_lease_encode(&w, &l);
-    hold(wire_lease_decode(rd_init(buf, w.pos), &m) == 0, "lease is refused");
-    hold(same_lease(&l, &m), "lease has changed");
-}
+#define CONTEXT_AGAIN(message)                                                                     \
+    static void message##_again(struct rd data)                                                    \
+    {                                                                                              \
+        uint8_t buf[64];                                                                           \
+        struct wr w = wr_init(buf, sizeof(buf));                                                   \
+        struct wire_##message m, n;                                                                \
+        if (wire_##message##_decode(data, &m) < 0)                                                 \
+            return;                                                                                \
+        wire_##message##_encode(&w, &m);                                                           \
+        hold(wire_##message##_decode(rd_init(buf, w.pos), &n) == 0, #message " is refused");       \
+        hold(same_##message(&m, &n), #message " has changed");                                     \
+    }
+CONTEXT_AGAIN(lease)
+CONTEXT_AGAIN(durable_request)
+CONTEXT_AGAIN(durable_reconnect)
+CONTEXT_AGAIN(durable_response)
 
 static void create_context_again(const struct wire_create_context *c)
 {
     lease_again(c->data);
+    durable_request_again(c->data);
+    durable_reconnect_again(c->data);
+    durable_response_again(c->data);
 
     /* The encoder takes names as C strings, and the data's offset has 16 bits. */
     if (memchr(c->name.base, 0, c->name.len) || c->name.len > UINT16_MAX - 32)

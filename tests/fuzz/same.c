@@ -266,6 +266,26 @@ bool same_lease(const struct wire_lease *a, const struct wire_lease *b)
            memcmp(a->parent_key, b->parent_key, sizeof(a->parent_key)) == 0 && a->epoch == b->epoch;
 }
 
+bool same_durable_request(const struct wire_durable_request *a,
+                          const struct wire_durable_request *b)
+{
+    return a->version == b->version && a->timeout == b->timeout && a->flags == b->flags &&
+           memcmp(a->guid, b->guid, sizeof(a->guid)) == 0;
+}
+
+bool same_durable_reconnect(const struct wire_durable_reconnect *a,
+                            const struct wire_durable_reconnect *b)
+{
+    return a->version == b->version && same_file_id(a->file_id, b->file_id) &&
+           memcmp(a->guid, b->guid, sizeof(a->guid)) == 0 && a->flags == b->flags;
+}
+
+bool same_durable_response(const struct wire_durable_response *a,
+                           const struct wire_durable_response *b)
+{
+    return a->timeout == b->timeout && a->flags == b->flags;
+}
+
 bool same_oplock_break(const struct wire_oplock_break *a, const struct wire_oplock_break *b)
 {
     return a->level == b->level && same_file_id(a->file_id, b->file_id);

@@ -5,6 +5,7 @@
 #ifndef LARDER_TESTS_SAME_H
 #define LARDER_TESTS_SAME_H
 
+#include "wire/durable.h"
 #include "wire/validate.h"
 
 bool same_bytes(const struct rd *a, const struct rd *b);
@@ -58,6 +59,12 @@ bool same_validate_response(const struct wire_validate_response *a,
                             const struct wire_validate_response *b);
 bool same_reparse(const struct wire_reparse *a, const struct wire_reparse *b);
 bool same_lease(const struct wire_lease *a, const struct wire_lease *b);
+bool same_durable_request(const struct wire_durable_request *a,
+                          const struct wire_durable_request *b);
+bool same_durable_reconnect(const struct wire_durable_reconnect *a,
+                            const struct wire_durable_reconnect *b);
+bool same_durable_response(const struct wire_durable_response *a,
+                           const struct wire_durable_response *b);
 bool same_oplock_break(const struct wire_oplock_break *a, const struct wire_oplock_break *b);
 bool same_lease_break(const struct wire_lease_break *a, const struct wire_lease_break *b);
 bool same_lease_ack(const struct wire_lease_ack *a, const struct wire_lease_ack *b);

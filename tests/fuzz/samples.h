@@ -7,6 +7,7 @@
 #define LARDER_TESTS_SAMPLES_H
 
 #include "roundtrip.h"
+#include "wire/durable.h"
 #include "wire/validate.h"
 
 #define BYTES(literal)                                                                             \
@@ -47,6 +48,11 @@ extern const struct wire_copy_chunk sample_copy_chunks[2];
 extern const struct wire_copy_response sample_copy_response;
 extern const struct wire_reparse sample_symlink, sample_junction, sample_lx_symlink;
 extern const struct wire_lease sample_lease, sample_lease_v1;
+extern const struct wire_durable_request sample_durable_request, sample_durable_request_v1;
+extern const struct wire_durable_reconnect sample_durable_reconnect, sample_durable_reconnect_v1;
+extern const struct wire_durable_response sample_durable_response;
+void sample_create_durable_request(struct wr *w);
+void sample_create_durable_response(struct wr *w);
 extern const struct wire_oplock_break sample_oplock_break;
 extern const struct wire_lease_break sample_lease_break;
 extern const struct wire_lease_ack sample_lease_ack;

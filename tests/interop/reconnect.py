@@ -6,6 +6,7 @@ else. What was acknowledged is there, once and in order; no listing is wrong; no
 """
 import argparse
 import contextlib
+import fcntl
 import os
 import random
 import signal
@@ -18,7 +19,9 @@ from bed import Samba, check, equal, finish, larder, mounted, stats, wait_until
 
 TIMEO = 15  # seconds
 RECORD = 64
-# What a Samba needs to hold opens of clients that are away.
+LOCKED = 10  # bytes
+PLAIN = ("share:durable handles=no",)
+# What a Samba needs to hold opens of clients that are away, and their locks.
 DURABLE = ("share:kernel oplocks=no", "share:kernel share modes=no", "share:posix locking=no")
 
 
@@ -198,6 +201,58 @@ def storm(what, samba, line, disturb, times, *options):
     return network
 
 
+def is_had(fd):
+    """Whether the range is to be had by this descriptor; what it gets it keeps."""
+    try:
+        fcntl.lockf(fd, fcntl.LOCK_EX | fcntl.LOCK_NB, LOCKED)
+    except BlockingIOError:
+        return False
+    return True
+
+
+def works(fd):
+    try:
+        os.pwrite(fd, b"y", 0)
+        os.fsync(fd)
+    except OSError:
+        return False
+    return True
+
+
+def cut_and_back(place, line, meanwhile=lambda: None):
+    before = stats(place)["network"]["reconnected"]
+    line.cut()
+
+    def is_back():
+        meanwhile()
+        return stats(place)["network"]["reconnected"] > before
+    return wait_until(is_back, 3 * TIMEO)
+
+
+def held_locks(samba, line, cuts):
+    """What a program has locked stays locked on a server that holds its open, with no request for it. Samba holds none of a
+    file that another client has open, too, or opens meanwhile: then he may get the lock, but never both of them have it."""
+    with mounted_by(line.target) as place, mounted(samba) as beside:
+        with open(f"{place}/locked", "w") as f:
+            f.write("x" * LOCKED)
+        with open(f"{place}/locked", "r+b", buffering=0) as holder:
+            check("locks: one is taken", is_had(holder.fileno()))
+            locks = stats(place)["requests"]["LOCK"]
+            for i in range(cuts):
+                check(f"locks: cut {i + 1}: the connection comes back, and the file is written on",
+                      cut_and_back(place, line) and works(holder.fileno()))
+            network = stats(place)["network"]
+            check("locks: the server held the open each time", network["durable"] >= cuts and network["dead"] == 0, network)
+            equal("locks: and what it had locked", stats(place)["requests"]["LOCK"], locks)
+            with open(f"{beside}/locked", "r+b", buffering=0) as rival:
+                check("locks: it is nobody else's then", not is_had(rival.fileno()))
+                taken = []
+                check("locks: another client tries all the time", cut_and_back(
+                    place, line, lambda: taken.append(is_had(rival.fileno()))))
+                taken.append(is_had(rival.fileno()))
+                check("locks: one of both has it", works(holder.fileno()) != any(taken), taken)
+
+
 class Restarter:
     """Kills the server and starts it anew, from a process that was there before anything was open: who starts a program
     while he has a file open on a mount waits for the server himself (the child closes its copy)."""
@@ -236,12 +291,15 @@ def main():
     seed = args.seed if args.seed is not None else int(time.time())
     random.seed(seed)
     print(f"     seed {seed}", flush=True)
-    for kind, keys in (("plain", ()), ("durable", DURABLE)):
+    for kind, keys in (("plain", PLAIN), ("durable", DURABLE)):
         with Samba(*keys) as samba:
             samba.start()
             restart = Restarter(samba)
             with line_to(samba) as line:
-                storm(f"{kind} cuts", samba, line, line.cut, args.cuts)
+                network = storm(f"{kind} cuts", samba, line, line.cut, args.cuts)
+                check(f"{kind} cuts: opens are held by the server that can", (network["durable"] > 0) == (kind == "durable"), network)
+                if kind == "durable":
+                    held_locks(samba, line, args.cuts)
                 storm(f"{kind} restart", samba, line, restart, max(1, args.cuts // 5))
             restart.end()
     finish()

@@ -196,18 +196,22 @@ static bool asks_for(struct rd contexts, const char *name)
     return false;
 }
 
-/* Two create contexts are answered: a lease's, and QFid (2.2.14.2.9): the file's id, twice 8 bytes
- * and a rest. */
-static struct rd create_contexts(struct exchange *x, struct rd asked, uint64_t file_id,
-                                 bool *ret_leased, uint8_t *buf, size_t cap)
+/* Three create contexts are answered: a lease's, a durable open's, and QFid (2.2.14.2.9): the
+ * file's id, twice 8 bytes and a rest. */
+static struct rd create_contexts(struct exchange *x, struct rd asked, struct server_open *o,
+                                 uint64_t file_id, bool *ret_leased, uint8_t *buf, size_t cap)
 {
     struct wire_lease lease;
     struct wr w = wr_init(buf, cap);
+    bool wants_id = asks_for(asked, "QFid");
     *ret_leased =
         x->script.capabilities & SMB2_GLOBAL_CAP_LEASING && server_lease_asked(x, asked, &lease);
+    bool durable = *ret_leased && server_durable_wanted(x, asked, &lease);
     if (*ret_leased)
-        server_lease_grant(x, &lease, &w, !asks_for(asked, "QFid"));
-    if (asks_for(asked, "QFid")) {
+        server_lease_grant(x, &lease, &w, !wants_id && !durable);
+    if (durable)
+        server_durable_grant(x, o, asked, &lease, &w, !wants_id);
+    if (wants_id) {
         uint8_t data[32];
         struct wr id = wr_init(data, sizeof(data));
         wr_u64(&id, file_id);
@@ -217,15 +221,42 @@ static struct rd create_contexts(struct exchange *x, struct rd asked, uint64_t f
     return rd_init(buf, w.pos);
 }
 
+static void opened(struct exchange *x, struct server_open *o, struct rd contexts,
+                   struct wire_create_response *r, struct wr *w)
+{
+    uint8_t buf[256];
+    bool leased;
+    r->file_id = x->file_id = server_open_id(x->s, o);
+    r->contexts = create_contexts(x, contexts, o, r->attr.id, &leased, buf, sizeof(buf));
+    r->oplock_level = leased ? SMB2_OPLOCK_LEVEL_LEASE : SMB2_OPLOCK_LEVEL_NONE;
+    wire_create_response_encode(w, r);
+}
+
+static uint32_t give_back(struct exchange *x, const struct wire_durable_reconnect *back,
+                          struct rd contexts, struct wr *w)
+{
+    struct wire_create_response r = {.create_action = FILE_OPENED};
+    struct server_open *o;
+    uint32_t status = server_durable_back(x, back, contexts, &o);
+    if (status != STATUS_SUCCESS)
+        return status;
+    r.attr = server_attr(&x->script, o->node);
+    opened(x, o, contexts, &r, w);
+    return STATUS_SUCCESS;
+}
+
 static uint32_t create(struct exchange *x, struct rd msg, struct wr *w)
 {
     struct wire_create_request q;
     struct wire_create_response r = {.create_action = FILE_OPENED};
-    uint8_t contexts[256];
-    bool leased;
+    struct wire_durable_reconnect back;
     int node;
     if (wire_create_request_decode(msg, &q) < 0)
         return REFUSED;
+    if (x->script.durable && server_durable_reclaims(q.contexts, &back))
+        return give_back(x, &back, q.contexts, w);
+    if (server_durable_is_known(x->s, q.contexts))
+        return (uint32_t)STATUS_DUPLICATE_OBJECTID;
     uint32_t status = server_find(&x->script, q.name, &node);
     bool makes = q.disposition != FILE_OPEN && q.disposition != FILE_OVERWRITE;
     if (status == STATUS_SUCCESS && q.disposition == FILE_CREATE)
@@ -247,10 +278,7 @@ static uint32_t create(struct exchange *x, struct rd msg, struct wr *w)
     struct server_open *o = server_open_new(x->s, x->c, node);
     if (!o)
         return (uint32_t)STATUS_INSUFFICIENT_RESOURCES;
-    r.file_id = x->file_id = server_open_id(x->s, o);
-    r.contexts = create_contexts(x, q.contexts, r.attr.id, &leased, contexts, sizeof(contexts));
-    r.oplock_level = leased ? SMB2_OPLOCK_LEVEL_LEASE : SMB2_OPLOCK_LEVEL_NONE;
-    wire_create_response_encode(w, &r);
+    opened(x, o, q.contexts, &r, w);
     return STATUS_SUCCESS;
 }
 

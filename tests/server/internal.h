@@ -11,6 +11,7 @@
 
 #include "secure/secure.h"
 #include "server.h"
+#include "wire/durable.h"
 #include "wire/validate.h"
 
 enum {
@@ -70,6 +71,8 @@ struct server_open {
     bool listed;     /* a listing was begun, by this pattern */
     size_t pattern_len;
     uint8_t pattern[SERVER_PATTERN_MAX];
+    bool durable; /* and by what it is known; `conn` is NULL while its client is away */
+    uint8_t guid[WIRE_GUID_SIZE], key[WIRE_LEASE_KEY_SIZE];
 };
 
 /* A frame on its way out, and what is to happen to it. */
@@ -215,7 +218,8 @@ struct exchange {
 
 /* Handlers write a reply's body behind room for its header, and give the status. What is said to
  * bad layouts is what real servers say. */
-#define REFUSED ((uint32_t)STATUS_INVALID_PARAMETER)
+#define REFUSED                   ((uint32_t)STATUS_INVALID_PARAMETER)
+#define STATUS_DUPLICATE_OBJECTID 0xc000022au /* an open has this CreateGuid already */
 
 /* The open that a request means, and from now on what its related ones mean. */
 struct server_open *server_open_of(struct exchange *x, struct wire_file_id id);
@@ -270,6 +274,22 @@ bool server_break_now(struct server *s, const struct server_break *b);
 uint32_t server_lease_ack(struct exchange *x, struct rd msg, struct wr *w);
 /* Does the order that waits, if one does. */
 void server_obey(struct server *s);
+
+/* ---- durable.c ---- */
+
+/* Whether a CREATE that asks for this lease is granted a durable open; and has one already. */
+bool server_durable_wanted(const struct exchange *x, struct rd contexts,
+                           const struct wire_lease *lease);
+bool server_durable_is_known(const struct server *s, struct rd contexts);
+/* Makes it one and appends the context that says so. */
+void server_durable_grant(const struct exchange *x, struct server_open *o, struct rd contexts,
+                          const struct wire_lease *lease, struct wr *chain, bool last);
+/* A connection is lost: its durable opens are nobody's now. */
+void server_durable_leave(struct server *s, const struct server_conn *c);
+/* Whether a CREATE asks for one back; and gives it. */
+bool server_durable_reclaims(struct rd contexts, struct wire_durable_reconnect *ret);
+uint32_t server_durable_back(struct exchange *x, const struct wire_durable_reconnect *back,
+                             struct rd contexts, struct server_open **ret);
 
 /* ---- notify.c ---- */
 

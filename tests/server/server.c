@@ -24,6 +24,7 @@
 static void conn_close(struct server *s, struct server_conn *c)
 {
     server_watch_forget(s, c);
+    server_durable_leave(s, c);
     server_open_close_all(s, c);
     server_held_forget(s, c);
     server_logon_done(&c->logon);

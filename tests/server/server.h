@@ -137,6 +137,13 @@ struct server_lease {
     uint32_t flags;
 };
 
+/* What becomes of opens with a handle lease when their connection is lost. */
+enum server_durable {
+    SERVER_NOT_DURABLE, /* they are closed, and nobody was told otherwise */
+    SERVER_DURABLE,     /* who asked for it may have them back */
+    SERVER_FORGETFUL,   /* that was said, and they are closed all the same */
+};
+
 enum { SERVER_UNKNOWN_KEY = -1 };
 
 struct server_break {
@@ -178,6 +185,7 @@ struct server_script {
     bool plain_asides;     /* breaks and interim responses are never encrypted */
     uint32_t capabilities; /* SMB2_GLOBAL_CAP_... besides LARGE_MTU */
     struct server_lease lease;
+    enum server_durable durable;
     const struct server_break *breaks;
     size_t break_count;
     bool quiet_watches;      /* CHANGE_NOTIFY gets no interim response */

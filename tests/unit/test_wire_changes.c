@@ -264,6 +264,44 @@ static void a_lease_comes_back_in_the_version_that_was_sent(void **state)
     }
 }
 
+/* The data of a context: comes back, has this size, and is refused if it is a byte shorter. */
+#define CONTEXT_COMES_BACK(message, sample, size)                                                  \
+    do {                                                                                           \
+        uint8_t buf[64];                                                                           \
+        struct wr w = wr_init(buf, sizeof(buf));                                                   \
+        struct wire_##message m;                                                                   \
+        wire_##message##_encode(&w, &sample);                                                      \
+        assert_int_equal(w.pos, size);                                                             \
+        assert_int_equal(wire_##message##_decode(rd_init(buf, w.pos), &m), 0);                     \
+        assert_true(same_##message(&m, &sample));                                                  \
+        assert_int_equal(wire_##message##_decode(rd_init(buf, w.pos - 1), &m), -EBADMSG);          \
+    } while (0)
+
+static void a_durable_open_is_asked_for_granted_and_asked_back_in_either_version(void **state)
+{
+    CONTEXT_COMES_BACK(durable_request, sample_durable_request_v1, 16);
+    CONTEXT_COMES_BACK(durable_request, sample_durable_request, 32);
+    CONTEXT_COMES_BACK(durable_reconnect, sample_durable_reconnect_v1, 16);
+    CONTEXT_COMES_BACK(durable_reconnect, sample_durable_reconnect, 36);
+    CONTEXT_COMES_BACK(durable_response, sample_durable_response, 8);
+}
+
+static void a_durable_open_is_known_by_the_fields_of_the_specification(void **state)
+{
+    static const uint8_t request[] = {0x60, 0xea, 0,   0,   2,   0,   0,   0,   0,   0,   0,
+                                      0,    0,    0,   0,   0,   'g', 'u', 'i', 'd', ' ', 'o',
+                                      'f',  ' ',  'a', ' ', 'C', 'R', 'E', 'A', 'T', 'E'};
+    uint8_t buf[64];
+    struct wr w = wr_init(buf, sizeof(buf));
+    wire_durable_request_encode(&w, &sample_durable_request);
+    assert_int_equal(w.pos, sizeof(request));
+    assert_memory_equal(buf, request, sizeof(request));
+    w = wr_init(buf, sizeof(buf));
+    wire_durable_reconnect_encode(&w, &sample_durable_reconnect);
+    assert_memory_equal(buf + 16, "guid of a CREATE", 16);
+    assert_int_equal(buf[32], SMB2_DHANDLE_FLAG_PERSISTENT);
+}
+
 static void an_encrypted_message_is_known_by_its_header(void **state)
 {
     uint8_t buf[256];
@@ -413,6 +451,8 @@ int main(void)
         cmocka_unit_test(breaks_come_back_as_they_were_sent),
         cmocka_unit_test(the_layouts_of_a_break_are_told_apart),
         cmocka_unit_test(a_lease_comes_back_in_the_version_that_was_sent),
+        cmocka_unit_test(a_durable_open_is_asked_for_granted_and_asked_back_in_either_version),
+        cmocka_unit_test(a_durable_open_is_known_by_the_fields_of_the_specification),
         cmocka_unit_test(an_encrypted_message_is_known_by_its_header),
         cmocka_unit_test(a_compressed_message_comes_back_in_both_forms),
         cmocka_unit_test(protocols_are_told_by_four_bytes),
