@@ -210,7 +210,7 @@ def cut_off(samba, work):
                 relay.held.wait(60)
                 end(relay, process)
 
-            run = run_beside(act, command, "-o", USER, *args(relay.target))
+            run = run_beside(act, command, "-o", f"{USER},timeo=20", *args(relay.target))
             name = f"{command} ended by {what}"
             if what == "SIGINT":
                 check(f"{name}: as a signal ends a program", run.returncode == -signal.SIGINT, run.returncode)
