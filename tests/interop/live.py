@@ -51,13 +51,25 @@ class Live:
         return self.process.returncode
 
 
-def check_listing(samba):
+def capture_listing(samba):
+    """The capture of two listings, or None."""
     live = Live(samba.port, SECONDS)
     time.sleep(0.2)
     for _ in range(2):
         equal("ls succeeds while it is captured", tool("ls", samba, "dir").returncode, 0)
     if not equal("the capture ends with something to say", live.end(), 0):
         print(live.errors)
+        return None
+    return live
+
+
+def check_listing(samba):
+    live = capture_listing(samba)
+    for _ in range(3):  # a machine that has too much to do loses packets, and says so
+        if not live or json.loads(live.text)["captures"][0]["gaps"]["count"] == 0:
+            break
+        live = capture_listing(samba)
+    if not live:
         return
     check(f"it lasted its {SECONDS} seconds", SECONDS <= live.seconds < SECONDS + 10, live.seconds)
     one = json.loads(live.text)["captures"][0]
