@@ -16,6 +16,13 @@ static inline uint64_t clock_now(void)
     return (uint64_t)t.tv_sec * NS_PER_SEC + (uint64_t)t.tv_nsec;
 }
 
+/* Nanoseconds as the system's calls want them. */
+static inline struct timespec clock_timespec(uint64_t ns)
+{
+    return (struct timespec){.tv_sec = (time_t)(ns / NS_PER_SEC),
+                             .tv_nsec = (long)(ns % NS_PER_SEC)};
+}
+
 /* FILETIME <-> Unix time; exact to 100 ns, also before 1970. */
 static inline struct timespec filetime_to_timespec(uint64_t filetime)
 {

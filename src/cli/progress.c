@@ -103,8 +103,7 @@ static void *run(void *user)
     pthread_mutex_lock(&p->lock);
     while (!p->ended) {
         uint64_t until = clock_now() + TICK_NS;
-        struct timespec t = {.tv_sec = (time_t)(until / NS_PER_SEC),
-                             .tv_nsec = (long)(until % NS_PER_SEC)};
+        struct timespec t = clock_timespec(until);
         pthread_cond_timedwait(&p->ended_cond, &p->lock, &t);
         if (!p->ended && clock_now() >= until)
             draw(p);

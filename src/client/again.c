@@ -25,8 +25,7 @@ bool conn_wait_up(struct conn *c, uint64_t until)
 {
     while (!c->up && !c->closing && c->reviver_started) {
         uint64_t end = until < c->leave_by ? until : c->leave_by;
-        const struct timespec at = {.tv_sec = (time_t)(end / NS_PER_SEC),
-                                    .tv_nsec = (long)(end % NS_PER_SEC)};
+        const struct timespec at = clock_timespec(end);
         if (clock_now() >= end)
             break;
         pthread_cond_timedwait(&c->changed, &c->lock, &at);

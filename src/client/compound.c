@@ -382,8 +382,7 @@ bool compound_is_answered(struct compound *m)
 static int wait_for_answers(struct compound *m, uint64_t deadline, struct error *err)
 {
     struct conn *c = m->conn;
-    struct timespec until = {.tv_sec = (time_t)(deadline / NS_PER_SEC),
-                             .tv_nsec = (long)(deadline % NS_PER_SEC)};
+    struct timespec until = clock_timespec(deadline);
     int r = 0;
 
     pthread_mutex_lock(&c->lock);
@@ -419,8 +418,7 @@ int compound_wait(struct compound *m, uint64_t deadline, struct error *err)
 int compound_wait_interim(struct compound *m, uint64_t deadline, struct error *err)
 {
     struct conn *c = m->conn;
-    struct timespec until = {.tv_sec = (time_t)(deadline / NS_PER_SEC),
-                             .tv_nsec = (long)(deadline % NS_PER_SEC)};
+    struct timespec until = clock_timespec(deadline);
     int r = 0;
 
     pthread_mutex_lock(&c->lock);

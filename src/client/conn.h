@@ -480,9 +480,6 @@ void bell_ring(struct client_bell *b);
 
 /* ---- lease.c ---- */
 
-/* One more reference. Caller holds conn->lock. */
-struct client_lease *lease_again(struct client_lease *l);
-
 /* Appends the create context that shows keys and asks for nothing. Whether there is one now, which
  * RequestedOplockLevel is to say. */
 bool lease_carry(struct compound *m, const struct client_keys *keys, struct wr *chain, bool last);

@@ -48,8 +48,7 @@ static void take(struct conn *c, uint32_t n)
 int credit_take(struct conn *c, uint32_t n, uint64_t deadline)
 {
     struct credit_waiter me;
-    struct timespec until = {.tv_sec = (time_t)(deadline / NS_PER_SEC),
-                             .tv_nsec = (long)(deadline % NS_PER_SEC)};
+    struct timespec until = clock_timespec(deadline);
     int r = 0;
 
     list_add_tail(&c->credit_waiters, &me.link);

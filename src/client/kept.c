@@ -28,6 +28,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/lease.h"
+
 /* ---- beginning and end ---- */
 
 void kept_free(struct kept *k)
@@ -138,8 +140,7 @@ static void adopt(struct conn *c, struct handle *h, struct handle *fresh)
 {
     pthread_mutex_lock(&c->lock);
     if (!fresh->lease && fresh->durable.version && h->lease)
-        fresh->lease =
-            lease_again(h->lease); /* it promises nothing, but the server knows the key */
+        fresh->lease = lease_ref(h->lease); /* it promises nothing, but the server knows the key */
     handle_unlease(c, h);
     h->id = fresh->id;
     h->epoch = fresh->epoch;

@@ -197,11 +197,6 @@ void lease_registered(struct compound *m)
     }
 }
 
-struct client_lease *lease_again(struct client_lease *l)
-{
-    return lease_ref(l);
-}
-
 /* The CREATE is not under way any more. */
 static void landed(struct lease_flight *f)
 {

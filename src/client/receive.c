@@ -125,20 +125,21 @@ static void complete(struct conn *c, struct request *q, const struct wire_header
  * The connection is treated as lost, since another one gets both anew. It may say so in plain (the
  * key went with the session), and is believed: whoever forges that could cut the line as well.
  *
- * What was refused has not been done, and is sent again as if it had never left; but a logon
- * belongs to the session that is gone. Caller holds conn->lock.
+ * Caller holds conn->lock.
  */
-static bool is_forgotten(struct conn *c, const struct request *q, const struct wire_header *h)
+static bool is_forgotten(const struct conn *c, const struct wire_header *h)
 {
-    struct compound *m = q->compound;
-    if (!status_is(h->status, STATUS_USER_SESSION_DELETED) &&
-        !status_is(h->status, STATUS_NETWORK_NAME_DELETED))
-        return false;
-    if (!c->established || !c->revives || c->closing)
-        return false;
-    if (q == &m->request[0] && h->command != SMB2_SESSION_SETUP)
-        m->left = false;
-    return true;
+    bool gone = status_is(h->status, STATUS_USER_SESSION_DELETED) ||
+                status_is(h->status, STATUS_NETWORK_NAME_DELETED);
+    return gone && c->established && c->revives && !c->closing;
+}
+
+/* What was refused so has not been done, and is sent again as if it had never left; but a logon
+ * belongs to the session that is gone. Caller holds conn->lock. */
+static void note_not_done(struct request *q)
+{
+    if (q == &q->compound->request[0] && q->header.command != SMB2_SESSION_SETUP)
+        q->compound->left = false;
 }
 
 static int forgotten(const struct wire_header *h, struct error *why)
@@ -200,7 +201,9 @@ static int receive_message(struct conn *c, struct frame *frame, bool sealed,
     uint64_t sent_at = q ? q->sent_at : 0;
     bool leased = q && (q->compound->flight.lease || q->compound->acks);
     bool refused = q && is_behind_refusal(q, h);
-    bool ended = q && !refused && asked == h->command && is_forgotten(c, q, h);
+    bool ended = q && !refused && asked == h->command && is_forgotten(c, h);
+    if (ended)
+        note_not_done(q);
     pthread_mutex_unlock(&c->lock);
 
     if (!q) {

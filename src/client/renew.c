@@ -250,8 +250,7 @@ static int attempt(struct client *c, bool ahead, struct error *err)
 int renew_session(struct conn *c, unsigned logon, uint64_t deadline, struct error *err)
 {
     struct renewal *n = &c->renewal;
-    struct timespec until = {.tv_sec = (time_t)(deadline / NS_PER_SEC),
-                             .tv_nsec = (long)(deadline % NS_PER_SEC)};
+    struct timespec until = clock_timespec(deadline);
     int r = 0;
     pthread_mutex_lock(&c->lock);
     while (r == 0 && n->logon == logon) {
@@ -315,8 +314,7 @@ static void *run(void *client)
     pthread_mutex_lock(&conn->lock);
     while (!n->stop) {
         uint64_t at = next_turn(n, conn->dead);
-        const struct timespec until = {.tv_sec = (time_t)(at / NS_PER_SEC),
-                                       .tv_nsec = (long)(at % NS_PER_SEC)};
+        const struct timespec until = clock_timespec(at);
         if (at == CLOCK_NEVER)
             pthread_cond_wait(&n->changed, &conn->lock);
         else if (clock_now() < at)

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "client/lease.h"
 #include "client/renew.h"
 
 enum {
@@ -156,7 +157,7 @@ static void carry_lease(struct compound *a, const struct compound *m)
         return;
     pthread_mutex_lock(&m->conn->lock);
     a->flight.ask = m->flight.ask;
-    a->flight.lease = lease_again(m->flight.lease);
+    a->flight.lease = lease_ref(m->flight.lease);
     list_init(&a->flight.link);
     pthread_mutex_unlock(&m->conn->lock);
     if (m->handle)

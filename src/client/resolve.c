@@ -106,8 +106,7 @@ static int resolve_error(struct error *err, const char *host, int result, int sa
 /* With its lock. */
 static void wait_a_while(struct query *q, uint64_t until)
 {
-    const struct timespec at = {.tv_sec = (time_t)(until / NS_PER_SEC),
-                                .tv_nsec = (long)(until % NS_PER_SEC)};
+    const struct timespec at = clock_timespec(until);
     pthread_cond_timedwait(&q->done_cond, &q->lock, &at);
 }
 

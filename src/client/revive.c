@@ -147,8 +147,7 @@ static uint64_t longer(uint64_t pause, const struct error *why)
 static bool rest(struct conn *c, uint64_t pause)
 {
     uint64_t until = clock_now() + jitter(pause);
-    const struct timespec at = {.tv_sec = (time_t)(until / NS_PER_SEC),
-                                .tv_nsec = (long)(until % NS_PER_SEC)};
+    const struct timespec at = clock_timespec(until);
     pthread_mutex_lock(&c->lock);
     while (!c->closing && clock_now() < until)
         pthread_cond_timedwait(&c->changed, &c->lock, &at);

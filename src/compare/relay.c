@@ -343,8 +343,7 @@ static void *run(void *arg)
         if (!n)
             return NULL;
         uint64_t wait = next == CLOCK_NEVER || next < now ? 0 : next - now;
-        struct timespec t = {.tv_sec = (time_t)(wait / NS_PER_SEC),
-                             .tv_nsec = (long)(wait % NS_PER_SEC)};
+        struct timespec t = clock_timespec(wait);
         if (ppoll(r->watches, n, next == CLOCK_NEVER ? NULL : &t, NULL) < 0 && errno != EINTR)
             return NULL;
         if (r->watches[0].revents)

@@ -297,8 +297,7 @@ static struct piece *ready_of_any(struct share *s, struct delayed **ret, uint64_
 static void sleep_until(struct share *s, uint64_t until)
 {
     struct delays *all = &s->delays;
-    const struct timespec at = {.tv_sec = (time_t)(until / NS_PER_SEC),
-                                .tv_nsec = (long)(until % NS_PER_SEC)};
+    const struct timespec at = clock_timespec(until);
     all->idle++;
     if (until == CLOCK_NEVER) {
         pthread_cond_wait(&all->work, &s->lock);

@@ -50,8 +50,7 @@ static void do_job(struct share *s, struct promise *p)
 
 static void sleep_until(struct share *s, uint64_t until)
 {
-    struct timespec at = {.tv_sec = (time_t)(until / NS_PER_SEC),
-                          .tv_nsec = (long)(until % NS_PER_SEC)};
+    struct timespec at = clock_timespec(until);
     s->promises.keeper_sleeps_until = until;
     if (until == CLOCK_NEVER)
         pthread_cond_wait(&s->promises.wake, &s->lock);

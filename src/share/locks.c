@@ -102,8 +102,7 @@ struct client_file *locks_holder(struct locks *l)
 
 static void doze(struct locks *l, uint64_t until)
 {
-    struct timespec t = {.tv_sec = (time_t)(until / NS_PER_SEC),
-                         .tv_nsec = (long)(until % NS_PER_SEC)};
+    struct timespec t = clock_timespec(until);
     pthread_cond_timedwait(&l->changed, &l->desk->lock, &t);
 }
 
