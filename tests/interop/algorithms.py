@@ -1,9 +1,8 @@
 #!/usr/bin/env python3
 """Every signing algorithm of SMB 3.1.1, with a server that has no other and with a client that allows no other: data goes
 through a mount both ways; and the line where they have none in common."""
-import os
 
-from bed import Samba, check, equal, finish, mounted, stats, tool
+from bed import Samba, check, data_goes_both_ways, equal, finish, mounted, stats, tool
 
 ALGORITHMS = (("AES-128-GMAC", "AES-GMAC", "AES_GMAC"), ("AES-128-CMAC", "AES-CMAC", "AES_CMAC"),
               ("HMAC-SHA256", "HMAC-SHA256", "HMAC_SHA256"))
@@ -12,13 +11,7 @@ ALGORITHMS = (("AES-128-GMAC", "AES-GMAC", "AES_GMAC"), ("AES-128-CMAC", "AES-CM
 def signs(samba, name, *options):
     with mounted(samba, "sign", *options) as place:
         equal(f"{name} is agreed on", stats(place)["connection"]["signing"], name)
-        data = os.urandom((3 << 20) + 17)
-        with open(os.path.join(place, "file"), "wb") as f:
-            f.write(data)
-        equal("3 MiB that were written are on the server", open(os.path.join(samba.share, "file"), "rb").read() == data, True)
-        with open(os.path.join(samba.share, "other"), "wb") as f:
-            f.write(data[::-1])
-        equal("3 MiB that are read are the server's", open(os.path.join(place, "other"), "rb").read() == data[::-1], True)
+        data_goes_both_ways(samba, place)
 
 
 with Samba("signing=mandatory") as samba:

@@ -43,6 +43,17 @@ def equal(what, got, want):
     return check(what, got == want, f"{got!r}, not {want!r}")
 
 
+def data_goes_both_ways(samba, place):
+    """3 MiB and a piece through a mount, written and read."""
+    data = os.urandom((3 << 20) + 17)
+    with open(os.path.join(place, "file"), "wb") as f:
+        f.write(data)
+    equal("3 MiB that were written are on the server", open(os.path.join(samba.share, "file"), "rb").read() == data, True)
+    with open(os.path.join(samba.share, "other"), "wb") as f:
+        f.write(data[::-1])
+    equal("3 MiB that are read are the server's", open(os.path.join(place, "other"), "rb").read() == data[::-1], True)
+
+
 def finish():
     reports = sorted(os.listdir(REPORTS))
     if reports:

@@ -9,40 +9,15 @@ import collections
 import json
 import os
 import stat
-import struct
 import subprocess
 import tempfile
-import time
 
 from bed import Samba, check, equal, finish, larder, tool, user_name, wait_until
+from loopback import capturing, move_port
 
 SESSIONS = [("seal", "EncryptionCiphers=" + name) for name in ("AES_128_GCM", "AES_128_CCM", "AES_256_GCM", "AES_256_CCM")]
 SESSIONS += [("seal", "vers=3.0"), ("vers=3.1.1",)]  # the last one is signed only
 LOGON = {"0", "1"}  # NEGOTIATE, SESSION_SETUP
-
-
-def move_port(capture, port, to):
-    """Rewrites a pcap of Ethernet frames with IPv4 in place; TCP checksums are not looked at by tshark."""
-    data = bytearray(open(capture, "rb").read())
-    at = 24
-    while at + 16 <= len(data):
-        length = struct.unpack_from("<I", data, at + 8)[0]
-        tcp = at + 16 + 14 + (data[at + 16 + 14] & 15) * 4
-        for place in (tcp, tcp + 2):
-            if struct.unpack_from(">H", data, place)[0] == port:
-                struct.pack_into(">H", data, place, to)
-        at += 16 + length
-    open(capture, "wb").write(data)
-
-
-def capturing(port, capture):
-    dump = subprocess.Popen(["dumpcap", "-i", "lo", "-q", "-P", "-B", "64", "-w", capture, "-f", f"tcp port {port}"],
-                            stderr=subprocess.PIPE, text=True)
-    for line in dump.stderr:  # says so when it captures
-        if line.startswith("File:"):
-            break
-    time.sleep(0.3)
-    return dump
 
 
 def commands_seen(capture, *options):
@@ -63,15 +38,12 @@ def commands_seen(capture, *options):
 
 def sessions_are_read_with_their_keys(samba, work):
     capture, keys = f"{work}/sealed.pcap", f"{work}/keys"
-    dump = capturing(samba.port, capture)
-    for options in SESSIONS:
-        run = larder("cat", "-o", f"user={user_name()}", *[a for o in options for a in ("-o", o)], "--keylog", keys, samba.target, "file")
-        equal(f"{' '.join(options)}: the file comes", (run.returncode, run.stdout), (0, "what is in it\n" * 5000))
-        check("with one line that warns", run.stderr.count("\n") == 1 and "warning" in run.stderr and keys in run.stderr, run.stderr)
-    wait_until(lambda: os.path.getsize(capture) > 6 * 70000)
-    time.sleep(0.5)
-    dump.terminate()
-    dump.communicate()
+    with capturing(samba.port, capture):
+        for options in SESSIONS:
+            run = larder("cat", "-o", f"user={user_name()}", *[a for o in options for a in ("-o", o)], "--keylog", keys, samba.target, "file")
+            equal(f"{' '.join(options)}: the file comes", (run.returncode, run.stdout), (0, "what is in it\n" * 5000))
+            check("with one line that warns", run.stderr.count("\n") == 1 and "warning" in run.stderr and keys in run.stderr, run.stderr)
+        wait_until(lambda: os.path.getsize(capture) > 6 * 70000)
     move_port(capture, samba.port, 445)
 
     equal("the file is its owner's alone", stat.S_IMODE(os.stat(keys).st_mode), 0o600)

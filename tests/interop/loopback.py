@@ -33,13 +33,28 @@ def packets(data):
         at = end
 
 
+def tcp_header(data, begin):
+    """Where it begins in a packet of IPv4 in an Ethernet frame."""
+    return begin + 16 + 14 + (data[begin + 16 + 14] & 15) * 4
+
+
+def move_port(path, port, to):
+    """Rewrites a capture in place, as if the server had been at another port; TCP checksums are not looked at by tshark."""
+    data = bytearray(open(path, "rb").read())
+    for begin, _ in packets(data):
+        tcp = tcp_header(data, begin)
+        for place in (tcp, tcp + 2):
+            if struct.unpack_from(">H", data, place)[0] == port:
+                struct.pack_into(">H", data, place, to)
+    open(path, "wb").write(data)
+
+
 def by_connection(path, port):
     """Writes a capture for each connection (of IPv4 in Ethernet frames); the names, in order of their beginning."""
     data = open(path, "rb").read()
     parts = {}
     for begin, end in packets(data):
-        tcp = begin + 16 + 14 + (data[begin + 16 + 14] & 15) * 4
-        ports = struct.unpack_from(">HH", data, tcp)
+        ports = struct.unpack_from(">HH", data, tcp_header(data, begin))
         client = ports[0] if ports[1] == port else ports[1]
         parts.setdefault(client, bytearray(data[:24])).extend(data[begin:end])
     names = []

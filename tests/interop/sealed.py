@@ -5,21 +5,9 @@
 """
 import os
 
-from bed import Samba, check, equal, finish, larder, mounted, stats, tool
+from bed import Samba, check, data_goes_both_ways, equal, finish, larder, mounted, stats, tool
 
 CIPHERS = ("AES-128-GCM", "AES-128-CCM", "AES-256-GCM", "AES-256-CCM")
-
-
-def data_goes_both_ways(samba, place):
-    """Pieces and wholes, a listing of many replies, and a compound."""
-    data = os.urandom((3 << 20) + 17)
-    with open(os.path.join(place, "file"), "wb") as f:
-        f.write(data)
-    equal("3 MiB that were written are on the server", open(os.path.join(samba.share, "file"), "rb").read() == data, True)
-    with open(os.path.join(samba.share, "other"), "wb") as f:
-        f.write(data[::-1])
-    equal("3 MiB that are read are the server's", open(os.path.join(place, "other"), "rb").read() == data[::-1], True)
-    equal("a listing is whole", len(os.listdir(os.path.join(place, "many"))), 1500)
 
 
 def encrypts(samba, name, *options, dialect="3.1.1"):
@@ -29,6 +17,7 @@ def encrypts(samba, name, *options, dialect="3.1.1"):
         equal(f"{name} is agreed on", (connection["encryption"], connection["dialect"]), (name, dialect))
         equal("what is encrypted is not signed", connection["signing"], "none")
         data_goes_both_ways(samba, place)
+        equal("a listing of many replies is whole", len(os.listdir(os.path.join(place, "many"))), 1500)
         line = [l for l in larder("stats", place).stdout.splitlines() if l.startswith("dialect")][0]
         equal("stats says so", line.split(None, 1)[1], f"SMB {dialect}, encryption {name}")
 

@@ -10,12 +10,11 @@ the client is.
 import collections
 import json
 import os
-import struct
 import subprocess
 import tempfile
-import time
 
-from bed import LARDER, PASSWORD, Samba, check, equal, finish, larder, user_name
+from bed import Samba, check, equal, finish, larder, user_name
+from loopback import capturing, move_port
 
 COMMANDS = ["NEGOTIATE", "SESSION_SETUP", "LOGOFF", "TREE_CONNECT", "TREE_DISCONNECT", "CREATE", "CLOSE", "FLUSH",
             "READ", "WRITE", "LOCK", "IOCTL", "CANCEL", "ECHO", "QUERY_DIRECTORY", "CHANGE_NOTIFY", "QUERY_INFO",
@@ -50,20 +49,6 @@ for turn in range(2):
 """
 
 
-def move_port(capture, port, to):
-    """Rewrites a pcap of Ethernet frames with IPv4 in place; TCP checksums are not looked at by tshark."""
-    data = bytearray(open(capture, "rb").read())
-    at = 24
-    while at + 16 <= len(data):
-        length = struct.unpack_from("<I", data, at + 8)[0]
-        tcp = at + 16 + 14 + (data[at + 16 + 14] & 15) * 4
-        for place in (tcp, tcp + 2):
-            if struct.unpack_from(">H", data, place)[0] == port:
-                struct.pack_into(">H", data, place, to)
-        at += 16 + length
-    open(capture, "wb").write(data)
-
-
 def tshark(capture, *args):
     run = subprocess.run(["tshark", "-r", capture, "-o", "tcp.desegment_tcp_streams:TRUE", *args],
                          stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True)
@@ -84,22 +69,10 @@ def counted(capture):
 
 
 def capture_run(samba, capture, results):
-    dump = subprocess.Popen(["dumpcap", "-i", "lo", "-q", "-P", "-B", "64", "-w", capture, "-f", f"tcp port {samba.port}"],
-                            stderr=subprocess.PIPE, text=True)
-    for line in dump.stderr:  # says so when it captures
-        if line.startswith("File:"):
-            break
-    time.sleep(0.5)
     profiles = [arg for p in PROFILES for arg in ("--profile", p)]
-    run = larder("compare", samba.target, "-o", f"user={user_name()}", *profiles, "--json", results, "--",
-                 "/usr/bin/python3", "-S", "-B", "-c", WORK, "{mnt}", timeout=300)
-    time.sleep(1)
-    dump.terminate()
-    rest = dump.stderr.read()
-    dump.wait()
-    check("the capture lost no packet", "dropped on interface 'Loopback: lo': 0" in rest.replace("'lo'", "'Loopback: lo'")
-          or "/0 (" in rest, rest)
-    return run
+    with capturing(samba.port, capture):
+        return larder("compare", samba.target, "-o", f"user={user_name()}", *profiles, "--json", results, "--",
+                      "/usr/bin/python3", "-S", "-B", "-c", WORK, "{mnt}", timeout=300)
 
 
 def compare_counts(run, seen):
