@@ -16,7 +16,7 @@ import subprocess
 import tempfile
 
 from bed import Samba, check, equal, finish, larder, tool, user_name
-from loopback import by_connection, capturing, packets
+from loopback import by_connection, captured, packets
 
 PROFILES = ["23h2", "25h2", "larder"]
 WORK = """
@@ -231,9 +231,8 @@ def check_refusals(port, part, work):
 def check_hostile(samba, work):
     os.mkdir(f"{samba.share}/{HOSTILE}")
     capture = f"{work}/hostile.pcap"
-    with capturing(samba.port, capture):
-        for _ in range(3):
-            equal("the hostile directory is listed", tool("ls", samba, HOSTILE).returncode, 0)
+    run = captured(samba.port, capture, lambda: tool("ls", samba, HOSTILE))
+    equal("the hostile directory is listed", run.returncode, 0)
     for flags in ([], ["--markdown"], ["--csv"]):
         run = analyze("--port", str(samba.port), *flags, capture)
         check(f"no escape gets out {flags}", run.returncode == 0 and not set("\u009b\u202e\033") & set(run.stdout), run.stdout)
@@ -248,9 +247,9 @@ with Samba() as samba, tempfile.TemporaryDirectory() as work:
     fill(samba.share)
     samba.start()
     port, capture, results = str(samba.port), f"{work}/run.pcap", f"{work}/run.json"
-    with capturing(samba.port, capture):
-        run = larder("compare", samba.target, "-o", f"user={user_name()}", *[a for p in PROFILES for a in ("--profile", p)],
-                     "--json", results, "--", "/usr/bin/python3", "-S", "-B", "-c", WORK, "{mnt}", timeout=300)
+    run = captured(samba.port, capture, lambda: larder(
+        "compare", samba.target, "-o", f"user={user_name()}", *[a for p in PROFILES for a in ("--profile", p)],
+        "--json", results, "--", "/usr/bin/python3", "-S", "-B", "-c", WORK, "{mnt}", timeout=300))
     if equal("the compare run succeeds", run.returncode, 0):
         connections = by_connection(capture, samba.port)
         if equal("a connection for the warm-up and one for each profile", len(connections), 1 + len(PROFILES)):

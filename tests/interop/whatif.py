@@ -12,7 +12,7 @@ import subprocess
 import tempfile
 
 from bed import HERE, Samba, check, equal, finish, larder, user_name
-from loopback import by_connection, capturing
+from loopback import by_connection, captured
 
 PROFILES = ["23h2", "25h2", "larder:Leases=false,Watches=false"]  # what-if goes by time
 CONNECTION = ("NEGOTIATE", "SESSION_SETUP", "TREE_CONNECT", "TREE_DISCONNECT", "LOGOFF")
@@ -76,10 +76,9 @@ def same_as_itself(port, capture, real):
 
 def run_of(samba, work, name, *command):
     capture, results = f"{work}/{name}.pcap", f"{work}/{name}.json"
-    with capturing(samba.port, capture):
-        profiles = [arg for p in PROFILES for arg in ("--profile", p)]
-        run = larder("compare", samba.target, "-o", f"user={user_name()}", *profiles, "--json", results, "--",
-                     "/usr/bin/python3", "-S", "-B", *command, timeout=300)
+    run = captured(samba.port, capture, lambda: larder(
+        "compare", samba.target, "-o", f"user={user_name()}", *[arg for p in PROFILES for arg in ("--profile", p)],
+        "--json", results, "--", "/usr/bin/python3", "-S", "-B", *command, timeout=300))
     equal(f"{name}: the compare run succeeds", run.returncode, 0)
     runs = json.load(open(results))["runs"]
     captures = by_connection(capture, samba.port)
