@@ -28,6 +28,7 @@ int cmd_mount(int argc, char **argv);
 int cmd_mv(int argc, char **argv);
 int cmd_put(int argc, char **argv);
 int cmd_rm(int argc, char **argv);
+int cmd_shares(int argc, char **argv);
 int cmd_stat(int argc, char **argv);
 int cmd_stats(int argc, char **argv);
 int cmd_tree(int argc, char **argv);
@@ -57,6 +58,12 @@ void cli_warn_of_keylog(const char *command, const char *file);
 /* A password from LARDER_PASSWORD or a prompt for `user` at `host`, to be wiped and freed; NULL
  * (err says why) where none can be had. */
 char *cli_password(const char *user, const char *host, struct error *err);
+
+struct cli_line;
+/* The target and the lists after -o as options, with credentials (see cli_credentials). EXIT_DONE,
+ * or an exit code after printing; share_options_done either way. */
+int cli_share_options(const char *command, const struct cli_line *line, const char *target,
+                      struct share_options *ret);
 
 /* ---- the tools: they know the public library alone ---- */
 

@@ -176,6 +176,23 @@ int cli_credentials(struct share_options *o, struct error *err)
     return password ? take_password(o, password, err) : -EACCES;
 }
 
+int cli_share_options(const char *command, const struct cli_line *line, const char *target,
+                      struct share_options *ret)
+{
+    struct error err = {0};
+    share_options_init(ret);
+    int r = share_options_target(ret, target, &err);
+    for (size_t i = 0; r == 0 && i < line->options; i++)
+        r = share_options_parse(ret, line->option[i], &err);
+    if (r == -EINVAL || r == -ENOENT)
+        return cli_usage(command, "%s", err.text);
+    if (r < 0)
+        return cli_fail(command, "%s", err.text);
+    cli_warn_of_keylog(command, ret->keylog_path);
+    r = cli_credentials(ret, &err);
+    return r < 0 ? cli_fail(command, "%s", err.text) : EXIT_DONE;
+}
+
 /* The same for the tools, which know only the public library. */
 static int complete(struct larder_config *config, const char *given, struct larder_error *err)
 {

@@ -27,6 +27,7 @@ static const struct subcommand {
     {"mv", cmd_mv, "rename or move within a share"},
     {"mkdir", cmd_mkdir, "make directories on a share"},
     {"rm", cmd_rm, "remove files and trees from a share"},
+    {"shares", cmd_shares, "list what a server shares"},
     {"df", cmd_df, "show how much room a share has"},
     {"stats", cmd_stats, "show counters and caches of a live mount"},
     {"explain", cmd_explain, "show what a live mount believes of a path, and why"},

@@ -76,6 +76,7 @@ struct client_options {
     const char *address; /* where to connect instead; the names on the wire are still `host`'s */
     uint16_t port;       /* 0: 445 */
     const char *share;
+    bool pipes; /* the share is IPC$, where named pipes are, not files */
     enum client_logon logon;
     /* "user", "DOMAIN\\user" or "user@domain"; NULL with guest, anonymous, or whoever the ticket in
      * the cache is for */
@@ -451,6 +452,26 @@ struct client_statfs {
     uint32_t max_component; /* UTF-16 units */
 };
 int client_statfs(struct client *c, struct client_statfs *ret, struct error *err);
+
+/* ---- what a server shares: of a client that is connected to IPC$ (`pipes`) ---- */
+
+enum client_share_kind {
+    CLIENT_SHARE_DISK,
+    CLIENT_SHARE_PRINTER,
+    CLIENT_SHARE_DEVICE,
+    CLIENT_SHARE_PIPE, /* IPC$ itself */
+    CLIENT_SHARE_UNKNOWN,
+};
+struct client_share {
+    const char *name, *comment; /* good during the call */
+    enum client_share_kind kind;
+    bool special; /* for administrators, or IPC$ */
+};
+/* Returning non-zero, which is negative, stops the list with that result. */
+typedef int client_share_fn(void *user, const struct client_share *share);
+/* Calls `fn` for each share that the server tells this user of, in its order: MS-SRVS 3.1.4.8,
+ * NetrShareEnum. -EACCES: he may not know; -EOPNOTSUPP: the server tells nobody. */
+int client_shares(struct client *c, client_share_fn *fn, void *user, struct error *err);
 
 /* One ECHO, waited for. */
 int client_echo(struct client *c, struct error *err);

@@ -46,8 +46,11 @@ static int take_response(struct client *c, const struct compound *m, struct erro
     }
     if (wire_tree_connect_response_decode(m->request[0].message, &tree) < 0)
         return failed(c, err, -EBADMSG, "the server's answer to TREE_CONNECT is malformed");
-    if (tree.share_type != SMB2_SHARE_TYPE_DISK)
-        return failed(c, err, -ENOTDIR, "it is a pipe or a printer, not files");
+    uint8_t wanted = c->options.pipes ? SMB2_SHARE_TYPE_PIPE : SMB2_SHARE_TYPE_DISK;
+    if (tree.share_type != wanted)
+        return failed(c, err, -ENOTDIR,
+                      c->options.pipes ? "it has no named pipes"
+                                       : "it is a pipe or a printer, not files");
     if (tree.share_flags & SHARE_FLAG_ENCRYPT_DATA) {
         int r = must_seal(c, err);
         if (r < 0)

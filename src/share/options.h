@@ -57,6 +57,12 @@ enum client_logon share_options_logon(const struct share_options *o);
 bool share_options_lack_password(const struct share_options *o);
 bool share_options_take_password(const struct share_options *o);
 
+/* Whether a connection can be asked for by these options: -EINVAL with what contradicts what. */
+int share_options_check(const struct share_options *o, struct error *err);
+/* What a client is asked for by them; borrows from `o`. Its events, observer and keylog are the
+ * caller's to add. */
+void share_options_client(const struct share_options *o, struct client_options *ret);
+
 /* One option: profile, username/user, password/pass, domain/dom/workgroup, guest, credentials=FILE,
  * sec, keytab=FILE, cruid, ip/addr, port, vers, sign, seal, soft, hard, timeo=TENTHS, events=FILE,
  * keylog=FILE, actimeo, mapposix, nomap, mfsymlinks, brl, nobrl, and every setting of settings.h.

@@ -43,73 +43,15 @@ static void session_back(void *user)
 
 static int connect_client(struct share *s, struct error *err)
 {
-    const struct share_options *o = &s->options;
-    const enum client_logon logon = share_options_logon(o);
-    const bool keyless = o->guest || logon == CLIENT_LOGON_ANONYMOUS;
-    struct client_options options = {
-        .host = o->host,
-        .address = o->address,
-        .port = o->port,
-        .share = o->share,
-        .logon = logon,
-        .user = o->user,
-        .domain = o->domain,
-        .password = o->password,
-        .keytab = o->keytab,
-        .cache_uid = o->cruid >= 0 ? &o->cruid : NULL,
-        .block_ntlm = o->settings.block_ntlm,
-        .guest = o->guest,
-        /* what the user asked for himself stands against a guest session, what the profile has
-         * does not */
-        .accept_guest = (o->guest || o->settings.enable_insecure_guest_logons) && !o->sign_asked,
-        .require_signing = o->settings.require_security_signature && !keyless,
-        .require_encryption = o->settings.require_encryption,
-        .cipher_count = o->settings.encryption_ciphers.count,
-        .signer_count = o->settings.signing_algorithms.count,
-        .keylog = s->keylog,
-        .dialect_min = o->settings.smb2_dialect_min,
-        .dialect_max = o->settings.smb2_dialect_max,
-        .observe = s->observe,
-        .map_names = o->map_names,
-        .request_timeout_ns = o->timeo * (NS_PER_SEC / 10),
-        .reconnect = o->hard ? CLIENT_HARD : CLIENT_SOFT,
-        .events = {.session_lost = session_lost,
-                   .session_back = session_back,
-                   .lease_broken = promise_broken,
-                   .user = s},
-    };
-    memcpy(options.ciphers, o->settings.encryption_ciphers.id, sizeof options.ciphers);
-    memcpy(options.signers, o->settings.signing_algorithms.id, sizeof options.signers);
+    struct client_options options;
+    share_options_client(&s->options, &options);
+    options.keylog = s->keylog;
+    options.observe = s->observe;
+    options.events = (struct conn_events){.session_lost = session_lost,
+                                          .session_back = session_back,
+                                          .lease_broken = promise_broken,
+                                          .user = s};
     return client_connect(&options, &s->client, err);
-}
-
-static int check_options(const struct share_options *o, struct error *err)
-{
-    if (!o->host || !o->share)
-        return error_set(err, -EINVAL, 0, "no target given: //HOST/SHARE");
-    const enum client_logon logon = share_options_logon(o);
-    if (!o->user && !o->guest && logon == CLIENT_LOGON_NTLM)
-        return error_set(err, -EINVAL, 0,
-                         "no user for //%s/%s: give credentials=FILE, user=NAME, or guest", o->host,
-                         o->share);
-    if ((o->guest || logon == CLIENT_LOGON_ANONYMOUS) && o->sign_asked)
-        return error_set(err, -EINVAL, 0,
-                         "a guest's or anonymous session has no key to sign with: drop %s, or sign",
-                         o->guest ? "guest" : "sec=none");
-    if (o->guest && logon == CLIENT_LOGON_KERBEROS)
-        return error_set(err, -EINVAL, 0, "guest and sec=krb5: which of them?");
-    if ((o->guest || logon == CLIENT_LOGON_ANONYMOUS) && o->settings.require_encryption)
-        return error_set(err, -EINVAL, 0,
-                         "a guest's or anonymous session has no key to encrypt with: drop %s, or "
-                         "seal (RequireEncryption)",
-                         o->guest ? "guest" : "sec=none");
-    if (o->settings.require_encryption && o->settings.smb2_dialect_max < 0x0300)
-        return error_set(err, -EINVAL, 0,
-                         "RequireEncryption (seal) takes SMB 3.0 or later, Smb2DialectMax (vers=) "
-                         "forbids it");
-    if (o->settings.smb2_dialect_min > o->settings.smb2_dialect_max)
-        return error_set(err, -EINVAL, 0, "Smb2DialectMin is above Smb2DialectMax");
-    return 0;
 }
 
 static struct share *free_parts(struct share *s)
@@ -128,7 +70,7 @@ static struct share *free_parts(struct share *s)
 
 int share_connect(const struct share_options *options, struct share **ret, struct error *err)
 {
-    int r = check_options(options, err);
+    int r = share_options_check(options, err);
     if (r < 0)
         return r;
     struct share *s = calloc(1, sizeof *s);

@@ -12,7 +12,8 @@
  * FLUSH), lock.c, ioctl.c, fsctl.c (what is in an IOCTL's buffers), directory.c, notify.c, info.c,
  * setinfo.c, oplock.c (breaks and leases), echo.c (ECHO, CANCEL, LOGOFF ...), frame.c (framing,
  * header, compounds, error bodies), listing.c (the entries of every listing class), transform.c
- * (what encrypted and compressed messages come in), xca.c (how the latter are inflated).
+ * (what encrypted and compressed messages come in), xca.c (how the latter are inflated). What is
+ * said on named pipes is in rpc.h.
  */
 #ifndef LARDER_WIRE_WIRE_H
 #define LARDER_WIRE_WIRE_H

@@ -7,6 +7,7 @@
 #include <stdlib.h>
 
 #include "samples.h"
+#include "wire/rpc.h"
 
 static void write_file(const char *path, const struct wr *w)
 {
@@ -139,6 +140,67 @@ static void write_conversations(const char *corpus)
         write_compressed(corpus, algorithm);
 }
 
+/* ---- remote procedure calls ---- */
+
+static struct rd utf16(const void *text, size_t size)
+{
+    return rd_init(text, size - 2);
+}
+#define UTF16(text) utf16(u"" text, sizeof(u"" text))
+
+static void write_rpc(const char *corpus, const char *name, uint8_t kind, const struct wr *w)
+{
+    char path[4096];
+    uint8_t buf[2048];
+    struct wr all = wr_init(buf, sizeof(buf));
+    wr_u8(&all, kind);
+    wr_bytes(&all, w->buf, w->pos);
+    snprintf(path, sizeof(path), "%s/rpc/%s", corpus, name);
+    write_file(path, &all);
+}
+
+/* The kinds are those of fuzz_rpc.c. */
+static void write_rpcs(const char *corpus)
+{
+    enum { PDU, ARGUMENTS, RESULTS };
+    static const struct {
+        const char *name;
+        struct wire_rpc pdu;
+    } pdus[] = {
+        {"bind", {.type = RPC_BIND, .flags = 3, .call = 1, .max_fragment = WIRE_RPC_FRAGMENT}},
+        {"bind_ack", {.type = RPC_BIND_ACK, .flags = 3, .call = 1, .max_fragment = 4280}},
+        {"bind_nak", {.type = RPC_BIND_NAK, .flags = 3, .call = 1, .reason = 4}},
+        {"fault", {.type = RPC_FAULT, .flags = 3, .call = 2, .status = 5}},
+        {"request", {.type = RPC_REQUEST, .flags = 3, .call = 2, .operation = SRVSVC_SHARE_ENUM}},
+        {"response", {.type = RPC_RESPONSE, .flags = 1, .call = 2, .hint = 200}},
+    };
+    const struct wire_share shares[] = {
+        {UTF16("data"), UTF16("what everybody needs"), SHARE_DISK},
+        {UTF16("C$"), {0}, SHARE_SPECIAL},
+        {UTF16("IPC$"), UTF16("Remote IPC"), SHARE_IPC | SHARE_SPECIAL},
+    };
+    uint8_t buf[1024], stub[1024];
+    for (size_t i = 0; i < sizeof(pdus) / sizeof(pdus[0]); i++) {
+        struct wr w = wr_init(buf, sizeof(buf));
+        struct wire_rpc pdu = pdus[i].pdu;
+        pdu.offers = wire_rpc_srvsvc;
+        if (pdu.type == RPC_REQUEST || pdu.type == RPC_RESPONSE)
+            pdu.stub = UTF16("arguments");
+        wire_rpc_encode(&w, &pdu);
+        write_rpc(corpus, pdus[i].name, PDU, &w);
+    }
+    struct wr w = wr_init(stub, sizeof(stub));
+    wire_shares_request_encode(&w, &(struct wire_shares_request){.server = UTF16("\\\\fs"),
+                                                                 .preferred_length = UINT32_MAX});
+    write_rpc(corpus, "arguments", ARGUMENTS, &w);
+    w = wr_init(stub, sizeof(stub));
+    wire_shares_response_encode(&w, shares, 3, 0, 0);
+    write_rpc(corpus, "results", RESULTS, &w);
+    w = wr_init(stub, sizeof(stub));
+    wire_shares_response_encode(&w, shares, 1, 7, 234);
+    write_rpc(corpus, "more_results", RESULTS, &w);
+}
+
 int main(int argc, char **argv)
 {
     uint8_t buf[2048];
@@ -167,5 +229,6 @@ int main(int argc, char **argv)
         write_seed(argv[1], elements[0]->direction, compounds[i].name, &w);
     }
     write_conversations(argv[1]);
+    write_rpcs(argv[1]);
     return 0;
 }

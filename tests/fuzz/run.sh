@@ -14,7 +14,7 @@ shift
 here=$(cd "$(dirname "$0")" && pwd)
 tree=$(cd "$here/../.." && pwd)
 build=${FUZZ_BUILD:-$tree/build/fuzz}
-targets=${*:-wire_request wire_response capture stream dissect}
+targets=${*:-wire_request wire_response rpc capture stream dissect}
 
 if [ ! -f "$build/build.ninja" ]; then
     CC=clang meson setup "$build" "$tree" -Dfuzz=true -Dbuildtype=debugoptimized \

@@ -160,8 +160,12 @@ static uint32_t tree_connect(struct exchange *x, struct rd msg, struct wr *w)
         .share_flags = x->script.share_encrypts ? SHARE_FLAG_ENCRYPT_DATA : 0,
         .maximal_access = 0x001f01ff, /* everything */
     };
+    static const struct rd pipes = SERVER_NAME(u"\\IPC$");
     if (wire_tree_connect_request_decode(msg, &q) < 0)
         return REFUSED;
+    if (q.path.len > pipes.len &&
+        memcmp(q.path.base + q.path.len - pipes.len, pipes.base, pipes.len) == 0)
+        r.share_type = SMB2_SHARE_TYPE_PIPE;
     if (!x->c->tree_id)
         x->c->tree_id = (uint32_t)++x->s->serial;
     x->reply.tree_id = x->c->tree_id;

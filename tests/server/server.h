@@ -3,10 +3,11 @@
  * that a test cannot provoke, and bytes that no server should send.
  *
  * It listens on 127.0.0.1, on a port of its own, answers from a table of files, and is otherwise a
- * plain server: one session and one tree a connection; guests (success and the guest flag at the
- * first SESSION_SETUP, whatever the token), or with `logon` one user, who signs. A script may bend
- * it: each rule names requests and what happens to their replies; all the rules that fit a request
- * are applied. docs/scripted-server.md shows how a test is written with it.
+ * plain server: one session and one tree a connection, of pipes where it is called IPC$; guests
+ * (success and the guest flag at the first SESSION_SETUP, whatever the token), or with `logon` one
+ * user, who signs. A script may bend it: each rule names requests and what happens to their
+ * replies; all the rules that fit a request are applied. docs/scripted-server.md shows how a test
+ * is written with it.
  *
  * One thread serves all connections. The functions here may be called from any other thread.
  */
