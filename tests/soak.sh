@@ -9,7 +9,8 @@
 #   lockstep  200,000 random operations on mounts and on a local directory in step, other ones each
 #             day, and 20,000 under ASan and UBSan
 #   work      people's work on a mount at full size, over each kind of connection and on the newer
-#             Samba; under ASan and UBSan at full size once, and over each kind in small
+#             Samba, and in small on ksmbd in an emulated machine; under ASan and UBSan at full size once,
+#             and over each kind in small
 #   inotify   20,000 remote changes (SOAK_INOTIFY) while six users are busy, on both Sambas
 #   imports   sympy from a mount of every profile; `larder analyze` beside tshark, three times
 #   coherence SOAK_CHANGES (50,000) changes, each answer held against what is promised; two mounts
@@ -59,6 +60,8 @@ LSAN_OPTIONS=suppressions=$here/tests/fault/lsan.supp:print_suppressions=0 \
     "$sanitized/tests/fault/failures" --all || failed=$((failed + 1))
 work "$build/src/cli/larder" --full --as $every
 work "$build/src/cli/larder" --full --as plain,signed --newer "$build/newer-samba"
+work "$build/src/cli/larder" --ksmbd "$build/ksmbd" --as plain
+work "$build/src/cli/larder" --ksmbd "$build/ksmbd" --as 2.1,sealed --only sqlite,rsync,tar
 work "$sanitized/src/cli/larder" --full
 work "$sanitized/src/cli/larder" --as $every
 work "$sanitized/src/cli/larder" --as plain,signed --newer "$build/newer-samba"

@@ -8,6 +8,7 @@ import json
 import os
 import shutil
 import signal
+import socket
 import subprocess
 import sys
 import tempfile
@@ -63,14 +64,18 @@ def finish():
     sys.exit(1 if failed or not passed else 0)
 
 
-def newer_samba(directory):
-    """Makes the root of a newer Samba where there is none yet; its version, or None where it cannot be had."""
-    run = subprocess.run([os.path.join(HERE, "newer-samba.sh"), directory], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
+def made(script, directory):
+    """Makes the root of a server (newer-samba.sh, ksmbd-root.sh) where there is none yet; its version, or None where it cannot be had."""
+    run = subprocess.run([os.path.join(HERE, script), directory], stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
     if run.returncode == 77:
         print(f"skipped: {run.stdout.strip()}", flush=True)
         return None
     run.check_returncode()
     return run.stdout.strip()
+
+
+def newer_samba(directory):
+    return made("newer-samba.sh", directory)
 
 
 def user_name():
@@ -119,6 +124,44 @@ class Samba:
         shutil.rmtree(self.dir, ignore_errors=True)
 
 
+class Ksmbd:
+    """ksmbd in an emulated machine, out of `root` (ksmbd-root.sh). `keys` are those of ksmbd.sh. Its disk is over there: say()."""
+
+    def __init__(self, *keys, root):
+        self.keys = keys
+        self.env = dict(os.environ, KSMBD_ROOT=root)
+
+    def __enter__(self):
+        self.dir = tempfile.mkdtemp(prefix="larder-test-")
+        return self
+
+    def start(self):
+        run = subprocess.run([os.path.join(HERE, "ksmbd.sh"), "start", self.dir, f"user={user_name()}",
+                              f"password={PASSWORD}", *self.keys], stdout=subprocess.PIPE, check=True, text=True, env=self.env)
+        self.port, self.shell = map(int, run.stdout.split())
+        self.target = f"//127.0.0.1:{self.port}/share"
+        return self
+
+    def say(self, command, seconds=60):
+        """What a shell over there, in the directory of the share, answers to that."""
+        with socket.create_connection(("127.0.0.1", self.shell), timeout=seconds) as s:
+            s.sendall(f"cd /srv/share; {command}\nexit\n".encode())
+            return b"".join(iter(lambda: s.recv(65536), b"")).decode(errors="surrogateescape")
+
+    def complaints(self):
+        """What its kernel has written down since it was ready: warnings, oopses, what ksmbd finds wrong."""
+        with open(os.path.join(self.dir, "console"), errors="replace") as f:
+            lines = f.read().splitlines()
+        return lines[next(i for i, line in enumerate(lines) if line.startswith("READY")) + 1:]
+
+    def stop(self):
+        subprocess.run([os.path.join(HERE, "ksmbd.sh"), "stop", self.dir], stdout=subprocess.DEVNULL)
+
+    def __exit__(self, *_):
+        self.stop()
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+
 def larder(*args, password=PASSWORD, timeout=120, text=True, **more):
     env = dict(os.environ)
     env.pop("LARDER_PASSWORD", None)
@@ -131,7 +174,7 @@ def larder(*args, password=PASSWORD, timeout=120, text=True, **more):
 def tool(command, samba, *args, options=(), **more):
     """larder ls, cat or stat on the Samba's share."""
     flags = [f"-o{o}" for o in (f"user={user_name()}", *options)]
-    target = samba.target if isinstance(samba, Samba) else samba
+    target = samba if isinstance(samba, str) else samba.target
     before = [a for a in args if a.startswith("-")]
     return larder(command, *flags, *before, target, *[a for a in args if not a.startswith("-")], **more)
 

@@ -1,10 +1,10 @@
 #!/usr/bin/python3
 """People's work on a read-write mount: git, sqlite, fio, make, rsync and tar (workloads.py), whole and right.
 
-    work.py LARDER [--full] [--only git,tar] [--as signed,2.1] [--newer DIR]
+    work.py LARDER [--full] [--only git,tar] [--as signed,2.1] [--newer DIR | --ksmbd DIR]
 
-`--as` does it again for each kind of connection; `--newer` with the newer Samba that is in DIR (newer-samba.sh makes it). At
-the end stands what each workload cost: seconds, requests, round trips, calls of the kernel. Two runs of one size do the
+`--as` does it again for each kind of connection; `--newer` with the newer Samba that is in DIR (newer-samba.sh makes it),
+`--ksmbd` with the kernel's server (ksmbd-root.sh). At the end stands what each workload cost: seconds, requests, round trips, calls of the kernel. Two runs of one size do the
 same work, so tables can be compared; what is believed runs out by the clock, so no two are alike to the last request.
 """
 import argparse
@@ -15,7 +15,7 @@ import tempfile
 import time
 
 import workloads
-from bed import Samba, equal, finish, mounted, newer_samba, stats
+from bed import Ksmbd, Samba, equal, finish, made, mounted, stats
 from kdc import kerberos_samba
 
 SIZES = {  # small, full: files, transactions of a writer, MiB of a job, files of a program
@@ -75,7 +75,12 @@ class Costs:
 
 
 @contextlib.contextmanager
-def server(connection, keys, root):
+def server(args, connection, keys):
+    root = args.newer
+    if args.ksmbd:
+        with Ksmbd(*keys, root=args.ksmbd) as ksmbd:
+            yield ksmbd.start()
+        return
     if connection == "krb5":
         with kerberos_samba(*keys, root=root) as (_, samba):
             yield samba
@@ -88,7 +93,7 @@ def work(args, connection):
     options, keys, says = CONNECTIONS[connection]
     costs = Costs()
     size = {name: sizes[args.full] for name, sizes in SIZES.items()}
-    with server(connection, keys, args.newer) as samba, tempfile.TemporaryDirectory(prefix="larder-local-") as local:
+    with server(args, connection, keys) as samba, tempfile.TemporaryDirectory(prefix="larder-local-") as local:
         with mounted(samba, *OPTIONS, *options) as place:
             for name, value in says.items():
                 equal(f"the connection's {name}", stats(place)["connection"][name], value)
@@ -116,9 +121,10 @@ def main():
     parser.add_argument("--only", type=lambda s: s.split(","), default=list(SIZES))
     parser.add_argument("--as", dest="connections", type=lambda s: s.split(","), default=["plain"])
     parser.add_argument("--newer", metavar="DIR")
+    parser.add_argument("--ksmbd", metavar="DIR")
     args = parser.parse_args()
-    if args.newer:
-        version = newer_samba(args.newer)
+    if args.newer or args.ksmbd:
+        version = made("newer-samba.sh", args.newer) if args.newer else made("ksmbd-root.sh", args.ksmbd)
         if not version:
             sys.exit(77)
         print(version, flush=True)
