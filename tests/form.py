@@ -10,7 +10,7 @@ import sys
 TOP = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 os.chdir(TOP)
 FILES = subprocess.run(["git", "ls-files"], stdout=subprocess.PIPE, text=True, check=True).stdout.split("\n")
-SOURCES = [f for f in FILES if f.startswith(("src/", "include/", "tests/")) and f.endswith((".c", ".h")) and os.path.exists(f)]
+SOURCES = [f for f in FILES if f.startswith(("src/", "include/", "tests/", "examples/")) and f.endswith((".c", ".h")) and os.path.exists(f)]
 problems = []
 
 

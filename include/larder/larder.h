@@ -66,6 +66,18 @@ bool larder_config_takes_password(const struct larder_config *c);
 const char *larder_config_path(const struct larder_config *c);
 /* The value of a setting as text into `out`; -ENOENT for an unknown one, -ENAMETOOLONG. */
 int larder_config_get(const struct larder_config *c, const char *name, char *out, size_t cap);
+/* Has `event` called with every event of the connections that are made with this configuration:
+ * what the caches believed, answered and forgot, what the server promised, took back and told of
+ * (while Watches is on, each change that another client makes), connections that were lost and made
+ * again, and with the profiles but 23h2 each request. `line` is one JSON object as the option
+ * `events` writes it, UTF-8, without a newline; it is good until `event` returns. NULL for `event`:
+ * nobody is told.
+ * Threads: each connection has one that calls `event`, for one event after the other, within
+ * milliseconds. It may take its time: up to 1 MiB of lines waits, what comes then is lost, and
+ * counted ("events_lost"). It must call nothing of its own connection. The last call has returned
+ * when larder_disconnect has, or a larder_connect that failed. */
+void larder_config_on_event(struct larder_config *c, void (*event)(void *user, const char *line),
+                            void *user);
 /* NULL is allowed; returns NULL. */
 struct larder_config *larder_config_free(struct larder_config *c);
 

@@ -116,6 +116,13 @@ PUBLIC int larder_config_get(const struct larder_config *c, const char *name, ch
     return -ENOENT;
 }
 
+PUBLIC void larder_config_on_event(struct larder_config *c,
+                                   void (*event)(void *user, const char *line), void *user)
+{
+    c->options.event_line = event;
+    c->options.event_user = user;
+}
+
 PUBLIC struct larder_config *larder_config_free(struct larder_config *c)
 {
     if (c)

@@ -1,11 +1,11 @@
 /*
- * Events as JSON lines in a file.
+ * Events as JSON lines, in a file and to a function that listens.
  *
  * Callers format their line into a buffer under a lock and go on; a thread takes the buffer away
- * once a second, or as soon as it holds 64 KiB, and writes it while callers fill the other one. So
- * a slow disk costs a caller nothing. What comes while both buffers are full, and what the disk
- * refuses, is lost, counted, and told by the counter alone: a client must not stop because its
- * trace does.
+ * and writes it while callers fill the other one: once a second, or as soon as it holds 64 KiB; at
+ * once where somebody listens. So a slow disk or listener costs a caller nothing. What comes while
+ * both buffers are full, and what the disk refuses, is lost, counted, and told by the counter
+ * alone: a client must not stop because its trace does.
  *
  * The file is opened for appending, so that several mounts may share one: every write holds whole
  * lines. A write that breaks off inside a line is followed by a newline before the next one, so
@@ -32,8 +32,11 @@
 #define STUCK_MS   1000 /* a pipe whose reader does not read for this long loses the lines */
 
 struct events {
-    int fd;
-    uint64_t *lost; /* the owner's counter, relaxed atomic */
+    int fd;                                     /* -1: no file */
+    void (*line)(void *user, const char *line); /* NULL: nobody listens; called by the thread */
+    void *user;
+    size_t flush_at; /* the thread is woken when so many bytes wait */
+    uint64_t *lost;  /* the owner's counter, relaxed atomic */
     pthread_t thread;
     bool torn; /* the file ends inside a line; writer thread alone */
 
@@ -213,7 +216,7 @@ void events_write(struct events *e, const struct event *event)
     if (l.p < l.end) {
         size_t before = e->used;
         e->used = (size_t)(l.p - e->fill);
-        if (before < FLUSH_AT && e->used >= FLUSH_AT)
+        if (before < e->flush_at && e->used >= e->flush_at)
             pthread_cond_signal(&e->wake);
     } else {
         __atomic_fetch_add(e->lost, 1, __ATOMIC_RELAXED);
@@ -250,7 +253,7 @@ static size_t write_all(int fd, const char *p, size_t n)
     return done;
 }
 
-static void drain(struct events *e, const char *p, size_t n)
+static void write_lines(struct events *e, const char *p, size_t n)
 {
     if (e->torn && write_all(e->fd, "\n", 1) == 1)
         e->torn = false;
@@ -259,6 +262,16 @@ static void drain(struct events *e, const char *p, size_t n)
         __atomic_fetch_add(e->lost, count_lines(p + done, n - done), __ATOMIC_RELAXED);
     if (done > 0)
         e->torn = p[done - 1] != '\n';
+}
+
+/* Whole lines, which are taken apart in place. */
+static void tell_lines(struct events *e, char *p, size_t n)
+{
+    for (char *end = p + n, *newline; (newline = memchr(p, '\n', (size_t)(end - p)));
+         p = newline + 1) {
+        *newline = 0;
+        e->line(e->user, p);
+    }
 }
 
 static void *run(void *arg)
@@ -272,7 +285,7 @@ static void *run(void *arg)
         until.tv_sec += FLUSH_EACH / NS_PER_SEC;
 
         pthread_mutex_lock(&e->lock);
-        while (!e->stop && e->used < FLUSH_AT)
+        while (!e->stop && e->used < e->flush_at)
             if (pthread_cond_timedwait(&e->wake, &e->lock, &until) == ETIMEDOUT)
                 break;
         char *full = e->fill;
@@ -283,8 +296,10 @@ static void *run(void *arg)
         stop = e->stop;
         pthread_mutex_unlock(&e->lock);
 
-        if (n)
-            drain(e, full, n);
+        if (n && e->fd >= 0)
+            write_lines(e, full, n);
+        if (n && e->line)
+            tell_lines(e, full, n);
     }
     return NULL;
 }
@@ -312,28 +327,43 @@ static void destroy(struct events *e)
     free(e);
 }
 
-int events_new(const char *path, uint64_t *lost, struct events **ret, struct error *err)
+/* O_NONBLOCK: a named pipe without a reader is an error, not a hang. */
+static int open_file(struct events *e, const char *path, struct error *err)
+{
+    e->fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
+    if (e->fd >= 0)
+        return 0;
+    int code = -errno;
+    return error_set(err, code, 0, "events file %s: %s", path, strerror(-code));
+}
+
+int events_new(const struct observe_options *options, uint64_t *lost, struct events **ret,
+               struct error *err)
 {
     struct events *e = calloc(1, sizeof(*e));
     if (!e)
-        return error_set(err, -ENOMEM, 0, "events file: out of memory");
+        return error_set(err, -ENOMEM, 0, "events: out of memory");
     init_sync(e);
+    e->fd = -1;
+    e->line = options->event_line;
+    e->user = options->user;
+    e->flush_at = e->line ? 1 : FLUSH_AT;
     e->lost = lost;
     e->fill = malloc(BUFFER);
     e->drain = malloc(BUFFER);
-    /* O_NONBLOCK: a named pipe without a reader is an error, not a hang. */
-    e->fd = open(path, O_WRONLY | O_APPEND | O_CREAT | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0600);
-    int code = -errno;
-    if (e->fd < 0 || !e->fill || !e->drain) {
-        if (e->fd >= 0)
-            code = -ENOMEM;
-        destroy(e);
-        return error_set(err, code, 0, "events file %s: %s", path, strerror(-code));
+    int code = 0;
+    if (!e->fill || !e->drain)
+        code = error_set(err, -ENOMEM, 0, "events: out of memory");
+    else if (options->events_path)
+        code = open_file(e, options->events_path, err);
+    if (code == 0) {
+        code = -pthread_create(&e->thread, NULL, run, e);
+        if (code < 0)
+            error_set(err, code, 0, "events: no thread: %s", strerror(-code));
     }
-    code = -pthread_create(&e->thread, NULL, run, e);
     if (code < 0) {
         destroy(e);
-        return error_set(err, code, 0, "events file: no thread: %s", strerror(-code));
+        return code;
     }
     *ret = e;
     return 0;

@@ -1,4 +1,5 @@
-/* The events file: JSON lines, written by a thread of its own. Inside observe/ only. */
+/* Events as JSON lines, for a file and for who listens, by a thread of their own. Inside observe/
+ * only. */
 #ifndef LARDER_OBSERVE_EVENTS_H
 #define LARDER_OBSERVE_EVENTS_H
 
@@ -31,8 +32,11 @@ struct event {
 
 struct events;
 
-/* Lines that could not be written are added to `*lost` (relaxed). */
-int events_new(const char *path, uint64_t *lost, struct events **ret, struct error *err);
+/* To events_path and event_line, of which one may be NULL. Lines that the file could not take, or
+ * for which there was no room, are added to `*lost` (relaxed). */
+int events_new(const struct observe_options *options, uint64_t *lost, struct events **ret,
+               struct error *err);
+/* Tells what is left, and waits for event_line to return. */
 struct events *events_free(struct events *e);
 /* Never waits for the disk: a line that finds the buffer full is lost and counted. */
 void events_write(struct events *e, const struct event *event);

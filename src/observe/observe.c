@@ -58,8 +58,8 @@ int observe_new(const struct observe_options *options, struct observe **ret, str
         return error_set(err, -ENOMEM, 0, "counters: out of memory");
     o->counts.since_ns = clock_now();
     o->performance_events = options && options->performance_events;
-    if (options && options->events_path) {
-        int r = events_new(options->events_path, &o->counts.events_lost, &o->events, err);
+    if (options && (options->events_path || options->event_line)) {
+        int r = events_new(options, &o->counts.events_lost, &o->events, err);
         if (r < 0) {
             free(o);
             return r;

@@ -84,10 +84,15 @@ struct observe;
 
 struct observe_options {
     bool performance_events; /* one event per request */
-    const char *events_path; /* JSON lines are appended there; NULL: events are only counted */
+    const char *events_path; /* JSON lines are appended there; NULL: to no file */
+    /* Gets each line, without its newline and in order, on one thread of the object's own; NULL:
+     * nobody does. Without either, events are only counted. */
+    void (*event_line)(void *user, const char *line);
+    void *user;
 };
 int observe_new(const struct observe_options *options, struct observe **ret, struct error *err);
-/* Flushes and closes the events file. Returns NULL. NULL is allowed. */
+/* Every line still reaches the file and event_line, then the file is closed. Returns NULL. NULL is
+ * allowed. */
 struct observe *observe_free(struct observe *o);
 
 /* The wire, called by client/. Latency from sending to the final response. `object` may be NULL. */
@@ -165,7 +170,7 @@ struct observe_counts {
     struct observe_command command[OBSERVE_COMMANDS];
     struct observe_cache_counts cache[OBSERVE_CACHES];
     uint64_t events[OBSERVE_CLASSES];
-    uint64_t events_lost; /* not written: the events file could not take them */
+    uint64_t events_lost; /* not told: neither the file nor who listens could take them */
     uint64_t round_trips, frames_sent, frames_received, refused_names, credit_stalls;
     uint64_t network[OBSERVE_NETWORKS];
     uint64_t since_ns; /* clock_now() at observe_new */

@@ -76,6 +76,8 @@ int share_options_copy(const struct share_options *from, struct share_options *r
                               .byte_range_locks = from->byte_range_locks,
                               .hard = from->hard,
                               .timeo = from->timeo,
+                              .event_line = from->event_line,
+                              .event_user = from->event_user,
                               .settings = from->settings};
     if (copy_string(&o.host, from->host) < 0 || copy_string(&o.share, from->share) < 0 ||
         copy_string(&o.path, from->path) < 0 || copy_string(&o.user, from->user) < 0 ||

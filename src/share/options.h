@@ -31,7 +31,10 @@ struct share_options {
     bool hard;             /* who waits for a server that is away does so without an end */
     uint32_t timeo;        /* tenths of a second that a call waits for the server; 0: 300 */
     char *events_path;     /* NULL: none */
-    char *keylog_path;     /* of session keys; NULL: none */
+    /* Of an embedding program alone, see struct observe_options; NULL: nobody listens. */
+    void (*event_line)(void *user, const char *line);
+    void *event_user;
+    char *keylog_path; /* of session keys; NULL: none */
     struct settings settings;
 };
 

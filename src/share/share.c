@@ -93,7 +93,9 @@ int share_connect(const struct share_options *options, struct share **ret, struc
     const struct settings *settings = &s->options.settings;
     s->style = settings->compound ? CLIENT_COMPOUND : CLIENT_SINGLE;
     r = observe_new(&(struct observe_options){.performance_events = settings->performance_events,
-                                              .events_path = s->options.events_path},
+                                              .events_path = s->options.events_path,
+                                              .event_line = s->options.event_line,
+                                              .user = s->options.event_user},
                     &s->observe, err);
     if (r < 0)
         goto fail;

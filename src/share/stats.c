@@ -107,7 +107,7 @@ json_t *share_stats(struct share *s)
         json_array_append_new(
             faults, json_sprintf("%llu events could not be written to %s",
                                  (unsigned long long)counts.events_lost,
-                                 s->options.events_path ? s->options.events_path : "their file"));
+                                 s->options.events_path ? s->options.events_path : "who listens"));
 
     json_t *all = observe_json(s->observe);
     json_object_set_new(all, "larder", json_string(LARDER_VERSION));

@@ -35,16 +35,22 @@ static struct larder_error err;
         assert_true(strlen(err.text) > 3);                                                         \
     } while (0)
 
-static struct larder *connect_with(const char *options)
+static struct larder_config *config_with(const char *options)
 {
     char target[100];
-    struct larder_config *config;
-    struct larder *made = NULL;
+    struct larder_config *config = NULL;
     snprintf(target, sizeof target, "//127.0.0.1:%s/share", getenv("LARDER_TEST_PORT"));
     good(larder_config_new(target, &config, &err));
     good(larder_config_set(config, "user", getenv("LARDER_TEST_USER"), &err));
     good(larder_config_set(config, "password", getenv("LARDER_TEST_PASSWORD"), &err));
     good(larder_config_set_list(config, options, &err));
+    return config;
+}
+
+static struct larder *connect_with(const char *options)
+{
+    struct larder_config *config = config_with(options);
+    struct larder *made = NULL;
     good(larder_connect(config, &made, &err));
     larder_config_free(config);
     return made;
@@ -351,6 +357,47 @@ static void what_others_change_is_seen_when_the_server_has_told(void **state)
     larder_disconnect(writing);
 }
 
+struct listener {
+    unsigned listings, notices; /* atomic */
+    bool over;                  /* atomic */
+    bool heard_too_late;
+};
+
+static void listen_to(void *user, const char *line)
+{
+    struct listener *t = user;
+    t->heard_too_late |= __atomic_load_n(&t->over, __ATOMIC_ACQUIRE);
+    if (strstr(line, "\"SmbPopulateDirCache\"") && strstr(line, "\"path\":\"told\""))
+        __atomic_fetch_add(&t->listings, 1, __ATOMIC_RELAXED);
+    if (strstr(line, "\"SmbChangeNotice\"") && strstr(line, "told/by another"))
+        __atomic_fetch_add(&t->notices, 1, __ATOMIC_RELAXED);
+}
+
+static void who_listens_is_told_what_the_caches_do_and_what_others_change(void **state)
+{
+    struct listener told = {0};
+    struct larder_config *config = config_with("profile=larder");
+    struct larder *listening = NULL;
+    struct larder_dir *d;
+    good(larder_mkdir(l, "told", NULL, &err));
+    larder_config_on_event(config, listen_to, &told);
+    good(larder_connect(config, &listening, &err));
+    larder_config_free(config);
+    wait_for_watch(listening);
+    good(larder_list(listening, "told", &d, &err));
+    larder_dir_close(d);
+    put("told/by another", "words");
+    for (int i = 0; i < 1000 && !__atomic_load_n(&told.notices, __ATOMIC_RELAXED); i++)
+        usleep(10000);
+    larder_disconnect(listening);
+    __atomic_store_n(&told.over, true, __ATOMIC_RELEASE);
+    assert_int_equal(told.listings, 1);
+    assert_true(told.notices > 0);
+    good(larder_remove(l, "told/by another", false, &err));
+    good(larder_remove(l, "told", true, &err));
+    assert_false(told.heard_too_late);
+}
+
 static void links_are_read(void **state)
 {
     struct larder *with = connect_with("mfsymlinks");
@@ -422,6 +469,7 @@ int main(void)
         cmocka_unit_test(names_are_changed),
         cmocka_unit_test(own_changes_are_seen_at_once),
         cmocka_unit_test(what_others_change_is_seen_when_the_server_has_told),
+        cmocka_unit_test(who_listens_is_told_what_the_caches_do_and_what_others_change),
         cmocka_unit_test(links_are_read),
         cmocka_unit_test(opens_hold_ranges_against_each_other),
         cmocka_unit_test(the_file_system_has_a_size),

@@ -1,4 +1,4 @@
-/* The counters, the events file and the dead-cache alarm. */
+/* The counters, events in a file and to who listens, and the dead-cache alarm. */
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>
@@ -485,6 +485,85 @@ static void a_file_that_cannot_be_opened_is_named(void **state)
     rmdir(dir);
 }
 
+struct listener {
+    unsigned heard;    /* atomic */
+    bool hold;         /* atomic: the first call does not return while it is set */
+    bool out_of_order; /* and the rest: the listening thread's, until observe_free has returned */
+    char last[64];
+};
+
+/* The paths are numbers that count up. */
+static void listen_to(void *user, const char *line)
+{
+    struct listener *l = user;
+    json_t *event = json_loads(line, 0, NULL);
+    const char *path = text_of(event, "path");
+    if (strchr(line, '\n') || (l->last[0] && atoi(path) <= atoi(l->last)))
+        l->out_of_order = true;
+    snprintf(l->last, sizeof(l->last), "%s", path);
+    json_decref(event);
+    __atomic_fetch_add(&l->heard, 1, __ATOMIC_RELEASE);
+    while (__atomic_load_n(&l->hold, __ATOMIC_ACQUIRE))
+        usleep(1000);
+}
+
+static bool hears(struct listener *l, unsigned least)
+{
+    for (int i = 0; i < 1000 && __atomic_load_n(&l->heard, __ATOMIC_ACQUIRE) < least; i++)
+        usleep(10000);
+    return __atomic_load_n(&l->heard, __ATOMIC_ACQUIRE) >= least;
+}
+
+static void hit_number(struct observe *o, unsigned n)
+{
+    char path[16];
+    snprintf(path, sizeof(path), "%u", n);
+    observe_hit(o, OBSERVE_DIR, TRUST_TIME, path);
+}
+
+static void who_listens_is_told_each_event_in_order_and_the_file_holds_it_too(void **state)
+{
+    char dir[32], path[64];
+    snprintf(path, sizeof(path), "%s/events", temp_dir(dir));
+    struct listener l = {0};
+    struct observe *o = NULL;
+    struct observe_options options = {.events_path = path, .event_line = listen_to, .user = &l};
+    assert_int_equal(observe_new(&options, &o, NULL), 0);
+    assert_true(observe_wants_paths(o));
+    hit_number(o, 1);
+    assert_true(hears(&l, 1)); /* with nothing behind it that would push it out */
+    for (unsigned i = 2; i <= 1000; i++)
+        hit_number(o, i);
+    observe_free(o);
+    assert_int_equal(l.heard, 1000); /* also what was under way when it ended */
+    assert_string_equal(l.last, "1000");
+    assert_false(l.out_of_order);
+    json_t *line = line_of(path, 999);
+    assert_string_equal(text_of(line, "path"), "1000");
+    json_decref(line);
+    unlink(path);
+    rmdir(dir);
+}
+
+static void who_listens_slowly_holds_up_nobody_and_what_is_lost_is_counted(void **state)
+{
+    struct listener l = {.hold = true};
+    struct observe *o = NULL;
+    struct observe_options options = {.event_line = listen_to, .user = &l};
+    assert_int_equal(observe_new(&options, &o, NULL), 0);
+    hit_number(o, 1);
+    assert_true(hears(&l, 1));
+    enum { MANY = 30000 }; /* some 3 MiB */
+    for (unsigned i = 2; i <= MANY; i++)
+        hit_number(o, i);
+    uint64_t lost = counts_of(o).events_lost;
+    assert_true(lost > 0);
+    __atomic_store_n(&l.hold, false, __ATOMIC_RELEASE);
+    observe_free(o);
+    assert_int_equal(l.heard + lost, MANY);
+    assert_false(l.out_of_order);
+}
+
 static void a_cache_that_is_off_counts_its_misses_without_events(void **state)
 {
     struct observe *o = fresh(NULL, false);
@@ -661,6 +740,8 @@ int main(void)
         cmocka_unit_test(lines_reach_the_file_within_a_second_or_two),
         cmocka_unit_test(two_mounts_may_share_one_file),
         cmocka_unit_test(a_file_that_cannot_be_opened_is_named),
+        cmocka_unit_test(who_listens_is_told_each_event_in_order_and_the_file_holds_it_too),
+        cmocka_unit_test(who_listens_slowly_holds_up_nobody_and_what_is_lost_is_counted),
         cmocka_unit_test(a_cache_that_is_off_counts_its_misses_without_events),
         cmocka_unit_test(performance_events_are_one_a_request_where_asked_for),
         cmocka_unit_test(a_connection_that_is_lost_and_made_again_is_two_events),
