@@ -88,6 +88,11 @@ static const struct settings profiles[] = {
     },
 };
 
+const char *settings_profile_name(size_t index)
+{
+    return index < LENGTH(profiles) ? profiles[index].profile : NULL;
+}
+
 int settings_profile(const char *name, struct settings *ret, struct error *err)
 {
     for (size_t i = 0; i < LENGTH(profiles); i++) {
@@ -134,80 +139,74 @@ struct setting {
 
 #define AT(field) offsetof(struct settings, field)
 
+/* Where Windows has a setting of that name. */
+#define CMDLET   "Set-SmbClientConfiguration"
+#define REGISTRY "registry"
+#define OURS     NULL
+
 /* Lifetimes and bounds may be as large as Windows' REG_DWORD has them; 0 switches a cache off. */
-#define SWITCH(name, field, meaning)                                                               \
+#define SWITCH(name, field, windows, meaning)                                                      \
     {                                                                                              \
-        {name, "", meaning, 0, 1}, KIND_SWITCH, AT(field)                                          \
+        {name, "", meaning, windows, 0, 1}, KIND_SWITCH, AT(field)                                 \
     }
-#define LIFETIME(name, field, meaning)                                                             \
+#define NUMBER(name, field, unit, windows, meaning)                                                \
     {                                                                                              \
-        {name, "s", meaning, 0, UINT32_MAX}, KIND_U32, AT(field)                                   \
-    }
-#define ENTRIES(name, field, meaning)                                                              \
-    {                                                                                              \
-        {name, "entries", meaning, 0, UINT32_MAX}, KIND_U32, AT(field)                             \
+        {name, unit, meaning, windows, 0, UINT32_MAX}, KIND_U32, AT(field)                         \
     }
 
 static const struct setting table[] = {
-    SWITCH("DirectoryCache", directory_cache,
+    SWITCH("DirectoryCache", directory_cache, OURS,
            "keep complete listings of directories; off whatever the lifetime says"),
-    LIFETIME("DirectoryCacheLifetime", directory_cache_lifetime,
-             "how long a listing is believed; 0: not at all"),
-    ENTRIES("DirectoryCacheEntriesMax", directory_cache_entries_max, "listings kept; 0: none"),
-    {{"DirectoryCacheEntrySizeMax", "bytes",
-      "the largest listing kept, counted as FileIdBothDirectoryInformation", 0, UINT32_MAX},
-     KIND_U32,
-     AT(directory_cache_entry_size_max)},
-    SWITCH("FileInfoCache", file_info_cache,
+    NUMBER("DirectoryCacheLifetime", directory_cache_lifetime, "s", CMDLET,
+           "how long a listing is believed; 0: not at all"),
+    NUMBER("DirectoryCacheEntriesMax", directory_cache_entries_max, "entries", CMDLET,
+           "listings kept; 0: none"),
+    NUMBER("DirectoryCacheEntrySizeMax", directory_cache_entry_size_max, "bytes", CMDLET,
+           "the largest listing kept, counted as FileIdBothDirectoryInformation"),
+    SWITCH("FileInfoCache", file_info_cache, OURS,
            "keep attributes of files; off whatever the lifetime says"),
-    LIFETIME("FileInfoCacheLifetime", file_info_cache_lifetime,
-             "how long attributes are believed; 0: not at all"),
-    ENTRIES("FileInfoCacheEntriesMax", file_info_cache_entries_max,
-            "files whose attributes are kept; 0: none"),
-    SWITCH("FileNotFoundCache", file_not_found_cache,
+    NUMBER("FileInfoCacheLifetime", file_info_cache_lifetime, "s", CMDLET,
+           "how long attributes are believed; 0: not at all"),
+    NUMBER("FileInfoCacheEntriesMax", file_info_cache_entries_max, "entries", CMDLET,
+           "files whose attributes are kept; 0: none"),
+    SWITCH("FileNotFoundCache", file_not_found_cache, OURS,
            "keep names that do not exist; off whatever the lifetime says"),
-    LIFETIME("FileNotFoundCacheLifetime", file_not_found_cache_lifetime,
-             "how long a name is believed not to exist; 0: not at all"),
-    ENTRIES("FileNotFoundCacheEntriesMax", file_not_found_cache_entries_max,
-            "names kept that do not exist; 0: none"),
-    {{"CacheMemoryMax", "bytes", "memory of the three caches together", 64 * KIB, TIB},
+    NUMBER("FileNotFoundCacheLifetime", file_not_found_cache_lifetime, "s", CMDLET,
+           "how long a name is believed not to exist; 0: not at all"),
+    NUMBER("FileNotFoundCacheEntriesMax", file_not_found_cache_entries_max, "entries", CMDLET,
+           "names kept that do not exist; 0: none"),
+    {{"CacheMemoryMax", "bytes", "memory of the three caches together", OURS, 64 * KIB, TIB},
      KIND_U64,
      AT(cache_memory_max)},
-    SWITCH("Leases", leases, "ask for leases, and believe until they break; needs compounds"),
-    SWITCH("Watches", watches, "have the server tell of changes, and believe for as long"),
-    SWITCH("Inotify", inotify,
+    SWITCH("Leases", leases, OURS, "ask for leases, and believe until they break; needs compounds"),
+    SWITCH("Watches", watches, OURS, "have the server tell of changes, and believe for as long"),
+    SWITCH("Inotify", inotify, OURS,
            "tell local inotify what others change in the directories that are watched"),
-    LIFETIME("CacheMaxAge", cache_max_age,
-             "how long anything is believed under a lease or watch; 0: no longer than without"),
-    LIFETIME("DormantDirectoryTimeout", dormant_directory_timeout,
-             "how long a handle that nobody uses is kept open under a lease; 0: not at all"),
-    {{"DormantFileLimit", "handles",
-      "handles kept open that nobody uses, of files and directories; 0: none", 0, UINT32_MAX},
-     KIND_U32,
-     AT(dormant_file_limit)},
-    LIFETIME("WriteDelay", write_delay,
-             "how long what is written may wait under a lease; 0: not at all"),
-    SWITCH("RequireSecuritySignature", require_security_signature,
+    NUMBER("CacheMaxAge", cache_max_age, "s", OURS,
+           "how long anything is believed under a lease or watch; 0: no longer than without"),
+    NUMBER("DormantDirectoryTimeout", dormant_directory_timeout, "s", REGISTRY,
+           "how long a handle that nobody uses is kept open under a lease; 0: not at all"),
+    NUMBER("DormantFileLimit", dormant_file_limit, "handles", CMDLET,
+           "handles kept open that nobody uses, of files and directories; 0: none"),
+    NUMBER("WriteDelay", write_delay, "s", OURS,
+           "how long what is written may wait under a lease; 0: not at all"),
+    SWITCH("RequireSecuritySignature", require_security_signature, CMDLET,
            "sign every request and refuse what is not signed"),
-    {{"SigningAlgorithms", "",
-      "what may sign, in order of preference: AES_GMAC, AES_CMAC, HMAC_SHA256", 0, 2},
+    {{"SigningAlgorithms", "", "what may sign, the preferred one first", OURS, 0, 2},
      KIND_SIGNING,
      AT(signing_algorithms)},
-    SWITCH("RequireEncryption", require_encryption,
+    SWITCH("RequireEncryption", require_encryption, CMDLET,
            "encrypt everything, and refuse a server that can not"),
-    {{"EncryptionCiphers", "", "what may encrypt, in order of preference; AES_128_GCM is one", 1,
-      4},
+    {{"EncryptionCiphers", "", "what may encrypt, the preferred one first", CMDLET, 1, 4},
      KIND_CIPHERS,
      AT(encryption_ciphers)},
-    SWITCH("EnableInsecureGuestLogons", enable_insecure_guest_logons,
+    SWITCH("EnableInsecureGuestLogons", enable_insecure_guest_logons, CMDLET,
            "accept a guest session, which is neither signed nor encrypted"),
-    SWITCH("BlockNTLM", block_ntlm, "log on by Kerberos or not at all"),
-    {{"Smb2DialectMin", "", "the oldest dialect offered: 2.0.2, 2.1, 3.0, 3.0.2 or 3.1.1", 0x0202,
-      0x0311},
+    SWITCH("BlockNTLM", block_ntlm, CMDLET, "log on by Kerberos or not at all"),
+    {{"Smb2DialectMin", "", "the oldest dialect offered; None: no limit", CMDLET, 0x0202, 0x0311},
      KIND_DIALECT_MIN,
      AT(smb2_dialect_min)},
-    {{"Smb2DialectMax", "", "the newest dialect offered: 2.0.2, 2.1, 3.0, 3.0.2 or 3.1.1", 0x0202,
-      0x0311},
+    {{"Smb2DialectMax", "", "the newest dialect offered; None: no limit", CMDLET, 0x0202, 0x0311},
      KIND_DIALECT_MAX,
      AT(smb2_dialect_max)},
 };
@@ -295,6 +294,26 @@ static const struct algorithm signers[] = {
 static const struct algorithm *algorithms_of(const struct setting *row)
 {
     return row->kind == KIND_CIPHERS ? ciphers : signers;
+}
+
+const char *settings_value(size_t index, size_t i)
+{
+    static const char *const switched[] = {"true", "false", NULL};
+    static const char *const offered[] = {"2.0.2", "2.1", "3.0", "3.0.2", "3.1.1", "None", NULL};
+    switch (table[index].kind) {
+    case KIND_SWITCH:
+        return switched[i];
+    case KIND_DIALECT_MIN:
+    case KIND_DIALECT_MAX:
+        return offered[i];
+    case KIND_CIPHERS:
+    case KIND_SIGNING:
+        return algorithms_of(&table[index])[i].name;
+    case KIND_U32:
+    case KIND_U64:
+        break;
+    }
+    return NULL;
 }
 
 /* Windows writes AES_128_GCM, everybody else AES-128-GCM. */

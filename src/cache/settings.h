@@ -72,6 +72,9 @@ struct settings {
     uint16_t smb2_dialect_min, smb2_dialect_max; /* 0x0202 ... 0x0311 */
 };
 
+/* Their names: index 0 .. ; NULL past the last. */
+const char *settings_profile_name(size_t index);
+
 /* A profile's settings; -ENOENT (err names the profiles) for an unknown name. */
 int settings_profile(const char *name, struct settings *ret, struct error *err);
 
@@ -86,11 +89,15 @@ int settings_set(struct settings *s, const char *name, const char *value, struct
 /* The table, for printing: index 0 .. ; NULL past the last. */
 struct setting_info {
     const char *name;
-    const char *unit; /* "s", "entries", "bytes", "" */
+    const char *unit; /* of numbers: "s", "entries", "handles", "bytes"; else "" */
     const char *meaning;
-    uint64_t min, max; /* of numbers */
+    const char *windows; /* where Windows has it: its cmdlet, "registry"; NULL: it has not */
+    uint64_t min, max;   /* of numbers */
 };
 const struct setting_info *settings_info(size_t index);
+/* The i-th word that one which is no number takes; NULL past the last, and for numbers. Ask in
+ * order. */
+const char *settings_value(size_t index, size_t i);
 /* The value as text, as settings_set takes it. Returns `out`. */
 #define SETTINGS_TEXT_MAX 64
 const char *settings_get(const struct settings *s, size_t index,

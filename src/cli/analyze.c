@@ -39,7 +39,7 @@ static const char help[] =
     "--live IF, --seconds N   listen to an interface for so long (10), no file\n"
     "--json, --csv    everything; the table of commands, or of ratios\n"
     "--markdown       the page, ready for a bug report\n"
-    "--html OUT       with charts, as one page of HTML in the file OUT, too\n"
+    "--html FILE      with charts, as one page of HTML in FILE, too\n"
     "\n"
     "Several files are several captures. One made on the client shows most; Windows:\n"
     "pktmon start --capture --pkt-size 0 -f t.etl; pktmon stop; pktmon etl2pcap t.etl\n"

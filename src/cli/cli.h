@@ -13,10 +13,29 @@ struct larder_config;
 
 enum { EXIT_DONE = 0, EXIT_FAILED = 1, EXIT_USAGE = 2, EXIT_LIMIT = 3 };
 
+/* What an operand of a subcommand may be besides a share. */
+enum cli_operands {
+    OPERAND_TARGET,  /* nothing */
+    OPERAND_REMOTE,  /* a path on the share that an operand before it names */
+    OPERAND_LOCAL,   /* a file or directory of this machine */
+    OPERAND_MOUNT,   /* a directory on which larder has mounted something, and no share */
+    OPERAND_COMMAND, /* behind `--` a command and its arguments */
+    OPERAND_PROFILE, /* a profile, and no share */
+};
+struct subcommand {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    enum cli_operands operands;
+    const char *help; /* at most 29 characters */
+};
+/* The table: index 0 .. ; NULL past the last. */
+const struct subcommand *cli_subcommand(size_t index);
+
 /* argv[0] is the subcommand's name. Each returns an exit code. */
 int cmd_analyze(int argc, char **argv);
 int cmd_cat(int argc, char **argv);
 int cmd_compare(int argc, char **argv);
+int cmd_complete(int argc, char **argv);
 int cmd_cp(int argc, char **argv);
 int cmd_df(int argc, char **argv);
 int cmd_drop(int argc, char **argv);
@@ -29,6 +48,7 @@ int cmd_mv(int argc, char **argv);
 int cmd_put(int argc, char **argv);
 int cmd_rm(int argc, char **argv);
 int cmd_shares(int argc, char **argv);
+int cmd_settings(int argc, char **argv);
 int cmd_stat(int argc, char **argv);
 int cmd_stats(int argc, char **argv);
 int cmd_tree(int argc, char **argv);

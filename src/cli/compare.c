@@ -21,7 +21,7 @@ static const char help[] =
     "prints seconds, messages, events, round trips and cache hits side by side. {mnt}\n"
     "in the command is the mount point, and so is $LARDER_MNT. One uncounted run\n"
     "warms the server up.\n\n"
-    "-p, --profile NAME[:K=V,...]  23h2, 25h2, larder or off, with settings changed;\n"
+    "-p, --profile PROFILE[:K=V,...]  23h2, 25h2, larder or off, settings changed;\n"
     "                      repeatable, the others are compared with the first\n"
     "-n, --runs N          N runs of each, alternating; the table shows medians\n"
     "    --rtt MS          a round-trip delay of MS milliseconds before the server\n"

@@ -10,42 +10,54 @@
 
 #include "cli/cli.h"
 
-static const struct subcommand {
-    const char *name;
-    int (*run)(int argc, char **argv);
-    const char *help;
-} subcommands[] = {
-    {"mount", cmd_mount, "mount a share on a directory"},
-    {"umount", cmd_umount, "unmount it, also when its larder has died"},
-    {"ls", cmd_ls, "list a directory of a share"},
-    {"cat", cmd_cat, "print a file of a share"},
-    {"tree", cmd_tree, "show a directory of a share with all below it"},
-    {"stat", cmd_stat, "show what the server says about a path"},
-    {"get", cmd_get, "copy files and trees of a share to this machine"},
-    {"put", cmd_put, "copy files and trees of this machine to a share"},
-    {"cp", cmd_cp, "copy on a share, or from share to share"},
-    {"mv", cmd_mv, "rename or move within a share"},
-    {"mkdir", cmd_mkdir, "make directories on a share"},
-    {"rm", cmd_rm, "remove files and trees from a share"},
-    {"shares", cmd_shares, "list what a server shares"},
-    {"df", cmd_df, "show how much room a share has"},
-    {"stats", cmd_stats, "show counters and caches of a live mount"},
-    {"explain", cmd_explain, "show what a live mount believes of a path, and why"},
-    {"drop", cmd_drop, "have a live mount forget what it believes of a path"},
-    {"compare", cmd_compare, "run one command under several client behaviours and compare"},
-    {"analyze", cmd_analyze, "say what a packet capture shows of a client's caches"},
+static const struct subcommand subcommands[] = {
+    {"mount", cmd_mount, OPERAND_LOCAL, "mount a share"},
+    {"umount", cmd_umount, OPERAND_MOUNT, "unmount it, also a dead one"},
+    {"ls", cmd_ls, OPERAND_REMOTE, "list a directory"},
+    {"cat", cmd_cat, OPERAND_REMOTE, "print a file"},
+    {"tree", cmd_tree, OPERAND_REMOTE, "a directory and all below"},
+    {"stat", cmd_stat, OPERAND_REMOTE, "what a server says of a path"},
+    {"get", cmd_get, OPERAND_LOCAL, "copy from a share to here"},
+    {"put", cmd_put, OPERAND_LOCAL, "copy from here to a share"},
+    {"cp", cmd_cp, OPERAND_REMOTE, "copy on or between shares"},
+    {"mv", cmd_mv, OPERAND_REMOTE, "rename or move"},
+    {"mkdir", cmd_mkdir, OPERAND_REMOTE, "make directories"},
+    {"rm", cmd_rm, OPERAND_REMOTE, "remove files and trees"},
+    {"shares", cmd_shares, OPERAND_TARGET, "what a server shares"},
+    {"df", cmd_df, OPERAND_TARGET, "how much room a share has"},
+    {"stats", cmd_stats, OPERAND_MOUNT, "a live mount's counters"},
+    {"explain", cmd_explain, OPERAND_LOCAL, "what it believes, and why"},
+    {"drop", cmd_drop, OPERAND_LOCAL, "have it forget a path"},
+    {"compare", cmd_compare, OPERAND_COMMAND, "clients' behaviours compared"},
+    {"analyze", cmd_analyze, OPERAND_LOCAL, "what a packet capture shows"},
+    {"settings", cmd_settings, OPERAND_PROFILE, "the settings of a profile"},
+    {"complete", cmd_complete, OPERAND_TARGET, "completions, for a shell"},
 };
+#define SUBCOMMANDS (sizeof subcommands / sizeof subcommands[0])
 
+const struct subcommand *cli_subcommand(size_t index)
+{
+    return index < SUBCOMMANDS ? &subcommands[index] : NULL;
+}
+
+/* In two columns, to be read down, so that a screen holds all of them. */
 static void print_help(FILE *out)
 {
     fprintf(out,
-            "larder %s - an SMB 2/3 client whose metadata caches work, visibly\n\n"
-            "  larder mount //server/share /mnt -o credentials=FILE\n\n",
+            "larder mount //server/share /mnt -o credentials=FILE\n\n"
+            "larder %s, an SMB 2/3 client whose metadata caches work, visibly.\n\n",
             LARDER_VERSION);
-    for (size_t i = 0; i < sizeof subcommands / sizeof subcommands[0]; i++)
-        fprintf(out, "  %-9s %s\n", subcommands[i].name, subcommands[i].help);
-    fprintf(out, "\nlarder SUBCOMMAND --help says more. Exit codes: 0 done, 1 failed, 2 usage,\n"
-                 "3 a limit given to compare was exceeded.\n");
+    const size_t rows = (SUBCOMMANDS + 1) / 2;
+    for (size_t i = 0; i < rows; i++) {
+        const struct subcommand *left = &subcommands[i], *right = cli_subcommand(i + rows);
+        if (right)
+            fprintf(out, "  %-8s %-29s  %-8s %s\n", left->name, left->help, right->name,
+                    right->help);
+        else
+            fprintf(out, "  %-8s %s\n", left->name, left->help);
+    }
+    fprintf(out, "\nlarder SUBCOMMAND --help says more, man larder-SUBCOMMAND all of it.\n"
+                 "Exit codes: 0 done, 1 failed, 2 usage, 3 over a limit given to compare.\n");
 }
 
 /* A descriptor from 0 to 2 that is closed would be given to a socket, and what is printed would go
@@ -81,7 +93,7 @@ int main(int argc, char **argv)
         printf("larder %s\n", LARDER_VERSION);
         return EXIT_DONE;
     }
-    for (size_t i = 0; i < sizeof subcommands / sizeof subcommands[0]; i++) {
+    for (size_t i = 0; i < SUBCOMMANDS; i++) {
         if (strcmp(argv[1], subcommands[i].name) != 0)
             continue;
         char **typed = cli_hide_passwords(argc, argv);

@@ -289,10 +289,34 @@ static const struct option {
     {"keylog", VALUE, set_keylog},
 };
 
+#define OPTIONS (sizeof options / sizeof options[0])
+
+const char *share_options_name(size_t index)
+{
+    if (index < OPTIONS)
+        return options[index].name;
+    const struct setting_info *setting = settings_info(index - OPTIONS);
+    return setting ? setting->name : NULL;
+}
+
+bool share_options_takes_value(size_t index)
+{
+    return index >= OPTIONS || options[index].takes == VALUE;
+}
+
+bool share_options_know(const char *name)
+{
+    const char *known;
+    for (size_t i = 0; (known = share_options_name(i)); i++)
+        if (strcasecmp(known, name) == 0)
+            return true;
+    return false;
+}
+
 int share_options_set(struct share_options *o, const char *name, const char *value,
                       struct error *err)
 {
-    for (size_t i = 0; i < sizeof options / sizeof options[0]; i++) {
+    for (size_t i = 0; i < OPTIONS; i++) {
         const struct option *option = &options[i];
         if (strcasecmp(option->name, name) != 0)
             continue;

@@ -75,6 +75,12 @@ void share_options_client(const struct share_options *o, struct client_options *
 int share_options_set(struct share_options *o, const char *name, const char *value,
                       struct error *err);
 
+/* Their names: index 0 .. ; NULL past the last. Whether one is among them, in any case. */
+const char *share_options_name(size_t index);
+bool share_options_know(const char *name);
+/* Whether the index-th takes a value. */
+bool share_options_takes_value(size_t index);
+
 /* "name" or "name=value"; `item` is taken apart in place. */
 int share_options_item(struct share_options *o, char *item, struct error *err);
 

@@ -222,10 +222,6 @@ def check_refusals(port, part, work):
     rows = list(csv.DictReader(io.StringIO(analyze("--port", port, "--csv", part, part, "--against", part).stdout)))
     check("--csv --against of two captures: one header, the file in each row", rows and {row["file"] for row in rows} == {part}
           and [row["metric"] for row in rows].count("SMB2 messages") == 2, rows)
-    run = analyze("--help")
-    lines = run.stdout.splitlines()
-    check("--help fits a screen and leads with an example", run.returncode == 0 and len(lines) <= 23 and lines[0].startswith("larder analyze ")
-          and max(map(len, lines)) <= 80, lines)
 
 
 def check_hostile(samba, work):

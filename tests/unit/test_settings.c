@@ -55,6 +55,25 @@ static void refused(const char *name, const char *value, int code, const char *c
 #define REFUSED(name, value, code, ...)                                                            \
     refused(name, value, code, (const char *const[]){__VA_ARGS__, NULL})
 
+/* What the manual and the completion offer. */
+static void every_word_that_is_told_is_taken(void **state)
+{
+    const struct setting_info *info;
+    const char *word;
+    for (size_t i = 0; (info = settings_info(i)); i++) {
+        struct settings s = profile("larder");
+        size_t words = 0;
+        for (; (word = settings_value(i, words)); words++)
+            set(&s, info->name, word);
+        assert_true(words ? words > 1 && !*info->unit : *info->unit && info->min < info->max);
+        assert_true(*info->meaning && (!info->windows || *info->windows));
+    }
+    size_t profiles = 0;
+    for (; (word = settings_profile_name(profiles)); profiles++)
+        assert_string_equal(profile(word).profile, word);
+    assert_int_equal(profiles, 4);
+}
+
 /* ---- profiles ---- */
 
 static void windows_profiles_have_windows_figures(void **state)
@@ -540,6 +559,7 @@ static void a_setting_changes_itself_alone(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_word_that_is_told_is_taken),
         cmocka_unit_test(windows_profiles_have_windows_figures),
         cmocka_unit_test(the_two_windows_profiles_differ_in_the_directory_cache_alone),
         cmocka_unit_test(larder_caches_all_and_asks_by_evidence),
