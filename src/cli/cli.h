@@ -38,6 +38,7 @@ int cmd_compare(int argc, char **argv);
 int cmd_complete(int argc, char **argv);
 int cmd_cp(int argc, char **argv);
 int cmd_df(int argc, char **argv);
+int cmd_doctor(int argc, char **argv);
 int cmd_drop(int argc, char **argv);
 int cmd_explain(int argc, char **argv);
 int cmd_get(int argc, char **argv);

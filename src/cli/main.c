@@ -24,6 +24,7 @@ static const struct subcommand subcommands[] = {
     {"mkdir", cmd_mkdir, OPERAND_REMOTE, "make directories"},
     {"rm", cmd_rm, OPERAND_REMOTE, "remove files and trees"},
     {"shares", cmd_shares, OPERAND_TARGET, "what a server shares"},
+    {"doctor", cmd_doctor, OPERAND_TARGET, "what a server can do, tried"},
     {"df", cmd_df, OPERAND_TARGET, "how much room a share has"},
     {"stats", cmd_stats, OPERAND_MOUNT, "a live mount's counters"},
     {"explain", cmd_explain, OPERAND_LOCAL, "what it believes, and why"},

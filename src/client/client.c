@@ -135,6 +135,19 @@ void client_facts(const struct client *c, struct client_facts *ret)
     pthread_mutex_lock(&c->conn->lock);
     *ret = c->facts;
     pthread_mutex_unlock(&c->conn->lock);
+    struct conn *conn = c->conn;
+    ret->credits = credit_total(conn);
+    ret->refuses_compounds = conn_refuses(conn, REFUSES_COMPOUNDS);
+    ret->refuses_compound_query = conn_refuses(conn, REFUSES_COMPOUND_QUERY);
+    ret->refuses_large_listings = conn_refuses(conn, REFUSES_LARGE_LISTINGS);
+    int64_t server_clock = atomic_load(&conn->server_clock);
+    ret->clock_known = server_clock != 0;
+    if (ret->clock_known) {
+        struct timespec now;
+        clock_gettime(CLOCK_REALTIME, &now);
+        int64_t theirs = server_clock + (int64_t)(clock_now() / 100);
+        ret->clock_ahead_ns = 100 * (theirs - (int64_t)timespec_to_filetime(now));
+    }
 }
 
 unsigned client_renewals(const struct client *c)

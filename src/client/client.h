@@ -146,8 +146,25 @@ struct client_facts {
     const char *user;  /* as what it was logged on */
     uint64_t session_id;
     char address[64]; /* the peer's, as text */
+    /* what the server said of itself, and what has been learnt of it so far */
+    bool server_requires_signing;
+    const char *cipher; /* what could encrypt: "AES-128-GCM" ..., "none" */
+    uint32_t server_max_read, server_max_write, server_max_transact; /* beyond our own bounds */
+    uint32_t credits;                                                /* granted, used or not */
+    bool refuses_compounds, refuses_compound_query, refuses_large_listings;
+    bool clock_known;
+    int64_t clock_ahead_ns; /* of the server's clock before ours, to half a round trip */
 };
 void client_facts(const struct client *c, struct client_facts *ret);
+
+/* How a server is reached, without a word of SMB: by name and by TCP. */
+struct client_reach {
+    unsigned addresses; /* that its name has */
+    uint64_t resolve_ns, connect_ns;
+    char address[64]; /* the one that took the connection */
+};
+/* As client_connect would do it, within connect_timeout_ns; the connection is closed again. */
+int client_reach(const struct client_options *options, struct client_reach *ret, struct error *err);
 
 /* How often an expired session was logged on again, or one that was about to. */
 unsigned client_renewals(const struct client *c);
@@ -238,6 +255,10 @@ struct client_how {
 int client_create(struct client *c, const char *path, const struct client_how *how,
                   struct client_file **ret, struct file_attr *ret_attr, bool *ret_created,
                   struct error *err);
+
+/* Whether the server holds this open, which was made under a lease with HANDLE, while its
+ * connection is away (durable). */
+bool client_file_is_durable(const struct client_file *f);
 
 /* ---- leases ---- */
 

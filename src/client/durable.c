@@ -15,6 +15,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "client/file.h"
 #include "client/lease.h"
 
 enum {
@@ -87,4 +88,13 @@ void durable_anew(struct compound *m)
         return;
     if (new_guid(d))
         memcpy(m->buf + m->guid_at, d->guid, sizeof(d->guid));
+}
+
+bool client_file_is_durable(const struct client_file *f)
+{
+    struct conn *c = f->client->conn;
+    pthread_mutex_lock(&c->lock);
+    bool is = f->handle->durable.version != 0;
+    pthread_mutex_unlock(&c->lock);
+    return is;
 }

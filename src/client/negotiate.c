@@ -268,6 +268,11 @@ static int apply(struct client *c, const struct wire_negotiate_request *asked,
     c->facts.max_read = a.max_read;
     c->facts.max_write = a.max_write;
     c->facts.max_transact = a.max_transact;
+    c->facts.server_max_read = m->max_read;
+    c->facts.server_max_write = m->max_write;
+    c->facts.server_max_transact = m->max_transact;
+    c->facts.server_requires_signing = m->security_mode & SMB2_NEGOTIATE_SIGNING_REQUIRED;
+    c->facts.cipher = a.cipher ? secure_cipher_name(a.cipher) : "none";
     return 0;
 }
 
