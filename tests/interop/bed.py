@@ -18,15 +18,20 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 PASSWORD = f"Pw-{os.getpid()}-{os.urandom(4).hex()}"  # of this test alone
 # what a sanitizer has to say, also of daemons whose stderr nobody reads, is collected and looked at in finish()
 REPORTS = tempfile.mkdtemp(prefix="larder-sanitizer-")
-SUPPRESSIONS = os.path.join(HERE, "..", "lsan.supp")
-os.environ["LSAN_OPTIONS"] = f"suppressions={SUPPRESSIONS}:print_suppressions=0:log_path={REPORTS}/report"
-os.environ["ASAN_OPTIONS"] = f"fast_unwind_on_malloc=0:log_path={REPORTS}/report"
+os.environ["LSAN_OPTIONS"] = f"suppressions={HERE}/../fault/lsan.supp:print_suppressions=0:log_path={REPORTS}/report"
+os.environ["ASAN_OPTIONS"] = f"fast_unwind_on_malloc=1:log_path={REPORTS}/report"
 os.environ["UBSAN_OPTIONS"] = f"print_stacktrace=1:log_path={REPORTS}/report"
 os.environ["TSAN_OPTIONS"] = f"log_path={REPORTS}/report"
 os.environ["KRB5_CONFIG"] = os.path.join(HERE, "krb5.conf")
 signal.signal(signal.SIGINT, signal.default_int_handler)  # where it was ignored (a job in the background), children would ignore it, too
 LARDER = os.path.abspath(sys.argv[1]) if len(sys.argv) > 1 else ""
 passed = failed = 0
+
+
+def whole_stacks():
+    """AddressSanitizer walks the whole stack at each allocation: it takes twice the time, and sees what leaks by way of libcrypto."""
+    os.environ["LSAN_OPTIONS"] = os.environ["LSAN_OPTIONS"].replace("/../fault/", "/../")
+    os.environ["ASAN_OPTIONS"] = os.environ["ASAN_OPTIONS"].replace("fast_unwind_on_malloc=1", "fast_unwind_on_malloc=0")
 
 
 def check(what, good, detail=""):

@@ -24,9 +24,8 @@ awk -v dir="$share/many" 'BEGIN {
     }
 }'
 
-# a sanitizer's leak check needs whole stacks to know the leaks that are not ours
-export LSAN_OPTIONS=${LSAN_OPTIONS:-suppressions=$here/../lsan.supp:print_suppressions=0}
-export ASAN_OPTIONS=${ASAN_OPTIONS:-fast_unwind_on_malloc=0}
+# the sanitizer's leak check knows the leaks that are not ours
+export LSAN_OPTIONS=${LSAN_OPTIONS:-suppressions=$here/../fault/lsan.supp:print_suppressions=0}
 export KRB5_CONFIG=$here/krb5.conf
 LARDER_TEST_PORT=$port LARDER_TEST_OPEN_PORT=$open_port LARDER_TEST_SHARE=$share LARDER_TEST_PASSWORD=Passw0rd \
 LARDER_TEST_USER=$([ "$(id -u)" = 0 ] && echo larder || id -un) "$@"

@@ -12,8 +12,8 @@ mkdir "$mnt"
 checks=0 failures=0
 
 # What a sanitizer finds in a daemon, whose stderr is gone, is kept where the end of this looks for it.
-export LSAN_OPTIONS=suppressions=$here/../lsan.supp:print_suppressions=0:log_path=$dir/sanitizer
-export ASAN_OPTIONS=fast_unwind_on_malloc=0:log_path=$dir/sanitizer
+export LSAN_OPTIONS=suppressions=$here/../fault/lsan.supp:print_suppressions=0:log_path=$dir/sanitizer
+export ASAN_OPTIONS=fast_unwind_on_malloc=1:log_path=$dir/sanitizer
 export UBSAN_OPTIONS=print_stacktrace=1:log_path=$dir/sanitizer
 export KRB5_CONFIG=$here/krb5.conf
 

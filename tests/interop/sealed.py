@@ -5,7 +5,7 @@
 """
 import os
 
-from bed import Samba, check, data_goes_both_ways, equal, finish, larder, mounted, stats, tool
+from bed import Samba, check, data_goes_both_ways, equal, finish, larder, mounted, stats, tool, whole_stacks
 
 CIPHERS = ("AES-128-GCM", "AES-128-CCM", "AES-256-GCM", "AES-256-CCM")
 
@@ -83,6 +83,7 @@ def the_server_insists():
         refused("a server without encryption", samba, ("seal",), "127.0.0.1", "RequireEncryption", "Smb2DialectM")
 
 
+whole_stacks()
 each_side_chooses()
 the_server_insists()
 finish()

@@ -10,7 +10,7 @@ import signal
 import stat
 import time
 
-from bed import Samba, check, equal, finish, mounted, stats, wait_until
+from bed import Samba, check, equal, finish, mounted, stats, wait_until, whole_stacks
 
 PROFILES = ("larder", "23h2", "off")
 
@@ -300,6 +300,7 @@ def read_only(here):
     check("ro: access(2) says so", not os.access(f"{here}/file", os.W_OK))
 
 
+whole_stacks()
 with Samba() as samba:
     samba.start()
     for profile in PROFILES:
