@@ -24,8 +24,10 @@ soak: deps all
 bench: deps all
 	@bench/run.sh $(BUILD)
 
+# The loader has to hear of a new library, but for what is only staged (DESTDIR=...).
 install: all
-	meson install -C $(BUILD)
+	meson install --no-rebuild -C $(BUILD)
+	[ -n "$(DESTDIR)" ] || [ "$$(id -u)" != 0 ] || ldconfig
 
 clean:
 	rm -rf $(BUILD) $(BUILD)-asan

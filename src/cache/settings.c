@@ -13,6 +13,7 @@
 #include <string.h>
 #include <strings.h>
 
+#include "base/nearest.h"
 #include "cache/settings.h"
 
 #define KIB        1024ull
@@ -442,48 +443,13 @@ static const struct setting *find(const char *name)
     return NULL;
 }
 
-#define NAME_MAX_LEN 31 /* of our own names; checked by the unit test */
-
-/* Levenshtein's distance between what was given and a known name, case aside, with one row of the
- * matrix: only the known name's length has to be bounded. */
-static size_t distance(const char *given, const char *known)
-{
-    size_t row[NAME_MAX_LEN + 1], n = strnlen(known, NAME_MAX_LEN);
-    for (size_t j = 0; j <= n; j++)
-        row[j] = j;
-    for (; *given; given++) {
-        size_t diagonal = row[0]++;
-        for (size_t j = 1; j <= n; j++) {
-            size_t best = diagonal + (lower(*given) != lower(known[j - 1]));
-            if (row[j] + 1 < best)
-                best = row[j] + 1;
-            if (row[j - 1] + 1 < best)
-                best = row[j - 1] + 1;
-            diagonal = row[j];
-            row[j] = best;
-        }
-    }
-    return row[n];
-}
-
-/* NULL where none is so near that it can have been meant: less than half of it is to be changed. */
-static const char *nearest(const char *name)
-{
-    const char *best = ACTIMEO;
-    size_t best_distance = distance(name, ACTIMEO);
-    for (size_t i = 0; i < LENGTH(table); i++) {
-        size_t d = distance(name, table[i].info.name);
-        if (d < best_distance) {
-            best_distance = d;
-            best = table[i].info.name;
-        }
-    }
-    return best_distance * 2 < strlen(best) ? best : NULL;
-}
-
 static int unknown(const char *name, struct error *err)
 {
-    const char *meant = nearest(name);
+    struct nearest n = nearest_to(name);
+    nearest_offer(&n, ACTIMEO);
+    for (size_t i = 0; i < LENGTH(table); i++)
+        nearest_offer(&n, table[i].info.name);
+    const char *meant = nearest_meant(&n);
     if (!meant)
         return error_set(err, -ENOENT, 0, "unknown setting '%.60s'", name);
     return error_set(err, -ENOENT, 0, "unknown setting '%.60s': did you mean %s?", name, meant);

@@ -45,6 +45,7 @@ int cmd_get(int argc, char **argv);
 int cmd_ls(int argc, char **argv);
 int cmd_mkdir(int argc, char **argv);
 int cmd_mount(int argc, char **argv);
+int cmd_mount_helper(int argc, char **argv); /* exit codes of mount(8) */
 int cmd_mv(int argc, char **argv);
 int cmd_put(int argc, char **argv);
 int cmd_rm(int argc, char **argv);

@@ -1,6 +1,7 @@
 /*
- * `larder`: one binary, a table of subcommands. They work on a copy of what was typed; the
- * original, which everybody can see, has had its passwords blotted out by then.
+ * `larder`: one binary, a table of subcommands; as mount.larder it is mount(8)'s helper. They work
+ * on a copy of what was typed; the original, which everybody can see, has had its passwords blotted
+ * out by then.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -78,9 +79,30 @@ static int printed(const char *command, int code)
     return code;
 }
 
+static int run(int (*command)(int argc, char **argv), int argc, char **argv, int skip)
+{
+    char **typed = cli_hide_passwords(argc, argv);
+    if (!typed)
+        return cli_fail(argv[skip], "out of memory");
+    int code = command(argc - skip, typed + skip); /* getopt permutes, and loses none */
+    code = printed(argv[skip], code);
+    cli_free_arguments(typed);
+    return code;
+}
+
+/* mount(8) looks for helpers by the type of what is to be mounted, or is mounted. */
+static bool is_mount_helper(const char *path)
+{
+    const char *slash = path ? strrchr(path, '/') : NULL;
+    const char *name = slash ? slash + 1 : path;
+    return name && (strcmp(name, "mount.larder") == 0 || strcmp(name, "mount.fuse.larder") == 0);
+}
+
 int main(int argc, char **argv)
 {
     open_standard();
+    if (is_mount_helper(argv[0]))
+        return run(cmd_mount_helper, argc, argv, 0);
     if (argc < 2) {
         print_help(stderr);
         return EXIT_USAGE;
@@ -94,17 +116,9 @@ int main(int argc, char **argv)
         printf("larder %s\n", LARDER_VERSION);
         return EXIT_DONE;
     }
-    for (size_t i = 0; i < SUBCOMMANDS; i++) {
-        if (strcmp(argv[1], subcommands[i].name) != 0)
-            continue;
-        char **typed = cli_hide_passwords(argc, argv);
-        if (!typed)
-            return cli_fail(argv[1], "out of memory");
-        int code = subcommands[i].run(argc - 1, typed + 1); /* getopt permutes, and loses none */
-        code = printed(argv[1], code);
-        cli_free_arguments(typed);
-        return code;
-    }
+    for (size_t i = 0; i < SUBCOMMANDS; i++)
+        if (strcmp(argv[1], subcommands[i].name) == 0)
+            return run(subcommands[i].run, argc, argv, 1);
     fprintf(stderr, "larder: no subcommand \"%s\" (try larder --help)\n", argv[1]);
     return EXIT_USAGE;
 }

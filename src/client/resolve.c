@@ -100,7 +100,8 @@ static int resolve_error(struct error *err, const char *host, int result, int sa
 {
     const char *text = result == EAI_SYSTEM ? strerror(saved_errno) : gai_strerror(result);
     int code = result == EAI_AGAIN ? -EAGAIN : result == EAI_MEMORY ? -ENOMEM : -EHOSTUNREACH;
-    return error_set(err, code, 0, "cannot resolve host \"%.200s\": %s", host, text);
+    return error_set(err, code, 0, "cannot resolve host \"%.200s\": %s%s", host, text,
+                     result == EAI_NONAME ? " (is it spelled right? ip=ADDRESS does without)" : "");
 }
 
 /* With its lock. */

@@ -110,7 +110,9 @@ int socket_connect(const char *host, uint16_t port, uint64_t deadline, const ato
     freeaddrinfo(all);
 
     if (r < 0) {
-        const char *hint = r == -ECONNREFUSED ? " (no SMB server on that port?)" : "";
+        const char *hint = r == -ECONNREFUSED ? " (no SMB server on that port? port= names another)"
+                           : r == -ETIMEDOUT  ? " (a firewall, or is the machine off?)"
+                                              : "";
         bool literal = strcmp(host, address) == 0;
         return error_set(err, r, 0, "cannot connect to %.200s%s%s%s port %u: %s%s", host,
                          literal ? "" : " (", literal ? "" : address, literal ? "" : ")", port,

@@ -37,7 +37,7 @@ static int take_response(struct client *c, const struct compound *m, struct erro
     if (!status_is(status, STATUS_SUCCESS)) {
         const char *hint = "";
         if (status_is(status, STATUS_BAD_NETWORK_NAME))
-            hint = " (no such share there?)";
+            hint = " (no such share there? `larder shares` lists them)";
         else if (status_is(status, STATUS_ACCESS_DENIED) && !c->conn->seal)
             hint = " (it may insist on encryption, for which there is no cipher in common)";
         int r = error_status(err, status, "cannot connect to share //%.120s/%.120s%s", c->host,

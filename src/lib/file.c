@@ -143,7 +143,7 @@ PUBLIC int64_t larder_write(struct larder_file *f, const void *buf, size_t len, 
 PUBLIC int larder_sync(struct larder_file *f, struct larder_error *err)
 {
     struct error e = {0};
-    int r = share_fsync(f->larder->share, f->file, &e);
+    int r = share_fsync(f->larder->share, f->file, true, &e);
     return r < 0 ? lib_error(r, &e, err) : 0;
 }
 

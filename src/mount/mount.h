@@ -41,9 +41,12 @@ struct mount_options {
     const char *mountpoint; /* borrowed during mount_start */
     const char *fsname;     /* what df and /proc/mounts show as the source; borrowed likewise */
     bool allow_other;       /* other users too; the modes below are then enforced by the kernel */
+    bool ignore_modes;      /* nor are they enforced then (noperm) */
     bool noexec;
     bool read_only;
-    uid_t uid; /* owner of everything */
+    bool
+        lazy_fsync; /* fsync(2) has the server take data, not bring it to its disk (nostrictsync) */
+    uid_t uid;      /* owner of everything */
     gid_t gid;
     mode_t file_mode, dir_mode; /* permission bits; FILE_ATTRIBUTE_READONLY takes the w bits away */
     unsigned max_threads;       /* calls served at a time, 1 .. MOUNT_THREADS_MAX */
@@ -56,6 +59,10 @@ void mount_options_init(struct mount_options *o);
 /* Whether a mount could be made there: a directory, not a larder mount already. Touches no mount
  * that is dead or hangs. 0, or the error with one line that says what to do. */
 int mount_check(const char *mountpoint, struct error *err);
+
+/* Whether something is in the directory that the mount will hide. Not asked where anything is
+ * mounted: who looks into the place of an automount waits for the very mount that is to be made. */
+bool mount_hides(const char *mountpoint);
 
 /* Mounts the share's directory share_get_options(share)->path. `share` is borrowed until
  * mount_free. */

@@ -13,6 +13,7 @@
  * interrupted, so its thread is sent a signal that does nothing else, repeatedly, since one that
  * comes just before the wait is lost.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -56,10 +57,27 @@ int mount_check(const char *mountpoint, struct error *err)
                          mountpoint);
     struct stat st;
     if (stat(mountpoint, &st) < 0)
-        return error_set(err, -errno, 0, "mount point %s: %s", mountpoint, strerror(errno));
+        return error_set(err, -errno, 0, "mount point %s: %s%s", mountpoint, strerror(errno),
+                         errno == ENOENT ? "; make it with mkdir" : "");
     if (!S_ISDIR(st.st_mode))
-        return error_set(err, -ENOTDIR, 0, "mount point %s is not a directory", mountpoint);
+        return error_set(err, -ENOTDIR, 0,
+                         "mount point %s is not a directory; make one for it with mkdir",
+                         mountpoint);
     return 0;
+}
+
+bool mount_hides(const char *mountpoint)
+{
+    struct place at;
+    if (place_find(mountpoint, &at) != -ENOENT)
+        return false;
+    DIR *dir = opendir(mountpoint);
+    unsigned names = 0;
+    while (dir && names < 3 && readdir(dir)) /* `.` and `..` are two */
+        names++;
+    if (dir)
+        closedir(dir);
+    return names == 3;
 }
 
 /* ---- what libfuse says ---- */
@@ -93,9 +111,10 @@ static int append_escaped(char *out, size_t cap, size_t *at, const char *name)
 static int session_new(struct mount *m, const struct mount_options *o, struct error *err)
 {
     char list[PATH_MAX];
-    size_t at = (size_t)snprintf(list, sizeof(list), "subtype=larder%s%s,fsname=",
-                                 o->allow_other ? ",allow_other,default_permissions" : "",
-                                 o->noexec ? ",noexec" : "");
+    size_t at = (size_t)snprintf(
+        list, sizeof(list), "subtype=larder%s%s%s,fsname=", o->allow_other ? ",allow_other" : "",
+        o->allow_other && !o->ignore_modes ? ",default_permissions" : "",
+        o->noexec ? ",noexec" : "");
     if (append_escaped(list, sizeof(list), &at, o->fsname) < 0)
         return error_set(err, -ENAMETOOLONG, 0, "the name of the share is too long");
 
@@ -346,6 +365,7 @@ static struct mount *mount_new(struct share *share, const struct mount_options *
     m->server_locks = share_get_options(share)->byte_range_locks;
     m->mfsymlinks = share_get_options(share)->mfsymlinks;
     m->read_only = o->read_only;
+    m->lazy_fsync = o->lazy_fsync;
     m->rules = (struct attr_rules){o->uid, o->gid, o->file_mode, o->dir_mode};
     if (nodes_init(&m->nodes, share, root) < 0) {
         free(m);

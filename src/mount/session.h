@@ -66,6 +66,7 @@ struct mount {
     unsigned max_threads;
     bool kernel_cache;  /* the profile lets the kernel keep what it was told; constant */
     bool read_only;     /* constant */
+    bool lazy_fsync;    /* constant */
     bool server_locks;  /* locks are asked for here, not kept by the kernel alone; constant */
     bool mfsymlinks;    /* some files are symbolic links; constant */
     bool append_direct; /* opens with O_APPEND go past the kernel's pages; by init, then constant */

@@ -122,7 +122,7 @@ void op_fsync(fuse_req_t req, fuse_ino_t ino, int datasync, struct fuse_file_inf
     struct file_call c;
     if (!file_call_begin(&c, m, req, ino, fi, false))
         return;
-    int rc = share_fsync(m->share, c.handle->file, NULL);
+    int rc = share_fsync(m->share, c.handle->file, !m->lazy_fsync, NULL);
     if (!file_call_end(&c))
         return;
     if (rc < 0)

@@ -65,6 +65,7 @@ void share_options_client(const struct share_options *o, struct client_options *
         .dialect_max = o->settings.smb2_dialect_max,
         .map_names = o->map_names,
         .request_timeout_ns = o->timeo * (NS_PER_SEC / 10),
+        .echo_interval_ns = o->echo_interval * NS_PER_SEC,
         .reconnect = o->hard ? CLIENT_HARD : CLIENT_SOFT,
     };
     memcpy(ret->ciphers, o->settings.encryption_ciphers.id, sizeof ret->ciphers);

@@ -218,11 +218,11 @@ int share_flush(struct share *s, struct share_file *f, struct error *err)
     return late(delay_error(s, f), err);
 }
 
-int share_fsync(struct share *s, struct share_file *f, struct error *err)
+int share_fsync(struct share *s, struct share_file *f, bool to_disk, struct error *err)
 {
     delay_flush(s, f->file);
     int r = late(delay_sync_error(s, f), err);
-    if (r < 0)
+    if (r < 0 || !to_disk)
         return r;
     pthread_mutex_lock(&s->lock);
     bool wrote = f->wrote;

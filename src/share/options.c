@@ -1,13 +1,15 @@
 /*
  * Options by name. One table leads from the names that users know to a setter; what is not in it is
- * tried as a setting of settings.h, which knows the nearest name for a wrong one. Passwords are
+ * tried as a setting of settings.h. Of both the nearest name is told for a wrong one. Passwords are
  * wiped when replaced or freed and are never part of an error's text.
  */
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
+#include "base/nearest.h"
 #include "share/options_internal.h"
 
 void share_options_init(struct share_options *o)
@@ -76,6 +78,7 @@ int share_options_copy(const struct share_options *from, struct share_options *r
                               .byte_range_locks = from->byte_range_locks,
                               .hard = from->hard,
                               .timeo = from->timeo,
+                              .echo_interval = from->echo_interval,
                               .event_line = from->event_line,
                               .event_user = from->event_user,
                               .settings = from->settings};
@@ -97,9 +100,8 @@ int share_options_copy(const struct share_options *from, struct share_options *r
 static int set_profile(struct share_options *o, const char *value, struct error *err)
 {
     struct settings s;
-    int r = settings_profile(value, &s, err);
-    if (r < 0)
-        return r;
+    if (settings_profile(value, &s, err) < 0)
+        return -EINVAL;
     settings_keep_connection(&o->settings, &s); /* `seal,profile=off` is still to be sealed */
     o->settings = s;
     return 0;
@@ -226,17 +228,30 @@ static int set_hard(struct share_options *o, const char *value, struct error *er
     return 0;
 }
 
-/* As nfs(5) has it: in tenths of a second. */
+static int parse_between(const char *name, const char *value, const char *unit, unsigned long low,
+                         unsigned long high, uint32_t *ret, struct error *err)
+{
+    unsigned long n = strtoul(value, NULL, 10);
+    if (value[strspn(value, "0123456789")] || n < low || n > high)
+        return error_set(err, -EINVAL, 0, "%s=%.40s: %s, %lu to %lu", name, value, unit, low, high);
+    *ret = (uint32_t)n;
+    return 0;
+}
+
+/* As nfs(5) has it. */
 static int set_timeo(struct share_options *o, const char *value, struct error *err)
 {
-    enum { LEAST = 10, MOST = 36000 };
-    char *end;
-    unsigned long n = strtoul(value, &end, 10);
-    if (value[strspn(value, "0123456789")] || n < LEAST || n > MOST)
-        return error_set(err, -EINVAL, 0, "timeo=%s: tenths of a second, %d to %d", value, LEAST,
-                         MOST);
-    o->timeo = (uint32_t)n;
-    return 0;
+    return parse_between("timeo", value, "tenths of a second", 10, 36000, &o->timeo, err);
+}
+
+static int set_echo_interval(struct share_options *o, const char *value, struct error *err)
+{
+    return parse_between("echo_interval", value, "seconds", 1, 600, &o->echo_interval, err);
+}
+
+static int set_actimeo(struct share_options *o, const char *value, struct error *err)
+{
+    return settings_set(&o->settings, "actimeo", value, err);
 }
 
 static int set_events(struct share_options *o, const char *value, struct error *err)
@@ -285,6 +300,8 @@ static const struct option {
     {"soft", FLAG, set_soft},
     {"hard", FLAG, set_hard},
     {"timeo", VALUE, set_timeo},
+    {"echo_interval", VALUE, set_echo_interval},
+    {"actimeo", VALUE, set_actimeo},
     {"events", VALUE, set_events},
     {"keylog", VALUE, set_keylog},
 };
@@ -313,9 +330,22 @@ bool share_options_know(const char *name)
     return false;
 }
 
+static int unknown(const char *name, struct error *err)
+{
+    struct nearest n = nearest_to(name);
+    const char *known;
+    for (size_t i = 0; (known = share_options_name(i)); i++)
+        nearest_offer(&n, known);
+    const char *meant = nearest_meant(&n);
+    return error_set(err, -ENOENT, 0, "unknown option '%.60s'%s%s%s", name,
+                     meant ? ": did you mean " : "", meant ? meant : "", meant ? "?" : "");
+}
+
 int share_options_set(struct share_options *o, const char *name, const char *value,
                       struct error *err)
 {
+    if (!share_options_know(name))
+        return unknown(name, err);
     for (size_t i = 0; i < OPTIONS; i++) {
         const struct option *option = &options[i];
         if (strcasecmp(option->name, name) != 0)
@@ -415,13 +445,33 @@ static int credentials_line(struct share_options *o, char *line, const char *fil
     return 0;
 }
 
+/* A group may read it, since that is how some hand it to several users; what is no file but a pipe
+ * of the caller's has no mode to speak of. */
+static int check_private(FILE *f, const char *file, struct error *err)
+{
+    const mode_t too_open = S_IWGRP | S_IROTH | S_IWOTH;
+    struct stat st;
+    if (fstat(fileno(f), &st) < 0)
+        return error_set(err, -errno, 0, "credentials file %s: %s", file, strerror(errno));
+    if (S_ISDIR(st.st_mode))
+        return error_set(err, -EISDIR, 0, "credentials file %s: it is a directory", file);
+    if (S_ISREG(st.st_mode) && st.st_mode & too_open)
+        return error_set(err, -EPERM, 0,
+                         "credentials file %s: its mode %04o lets others at the password: "
+                         "chmod 600 %s",
+                         file, (unsigned)st.st_mode & 07777, file);
+    return 0;
+}
+
 int share_options_credentials(struct share_options *o, const char *file, struct error *err)
 {
     FILE *f = fopen(file, "re");
     if (!f)
-        return error_set(err, -errno, 0, "credentials file %s: %s", file, strerror(errno));
+        return error_set(err, -errno, 0, "credentials file %s: %s%s", file, strerror(errno),
+                         errno == ENOENT ? "; make it with lines username= and password=, mode 0600"
+                                         : "");
     char line[1024];
-    int r = 0;
+    int r = check_private(f, file, err);
     for (unsigned number = 1; r == 0 && fgets(line, sizeof line, f); number++) {
         if (!strchr(line, '\n') && !feof(f))
             r = error_set(err, -EINVAL, 0, "%s:%u: line longer than %zu bytes", file, number,

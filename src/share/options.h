@@ -27,10 +27,11 @@ struct share_options {
     bool sign_asked; /* by the user, not by the profile */
     bool map_names;  /* mapposix: on unless `nomap` */
     bool mfsymlinks;
-    bool byte_range_locks; /* brl: on unless `nobrl`: locks then work within this mount only */
-    bool hard;             /* who waits for a server that is away does so without an end */
-    uint32_t timeo;        /* tenths of a second that a call waits for the server; 0: 300 */
-    char *events_path;     /* NULL: none */
+    bool byte_range_locks;  /* brl: on unless `nobrl`: locks then work within this mount only */
+    bool hard;              /* who waits for a server that is away does so without an end */
+    uint32_t timeo;         /* tenths of a second that a call waits for the server; 0: 300 */
+    uint32_t echo_interval; /* seconds of silence after which the server is probed; 0: 60 */
+    char *events_path;      /* NULL: none */
     /* Of an embedding program alone, see struct observe_options; NULL: nobody listens. */
     void (*event_line)(void *user, const char *line);
     void *event_user;
@@ -67,11 +68,12 @@ int share_options_check(const struct share_options *o, struct error *err);
 void share_options_client(const struct share_options *o, struct client_options *ret);
 
 /* One option: profile, username/user, password/pass, domain/dom/workgroup, guest, credentials=FILE,
- * sec, keytab=FILE, cruid, ip/addr, port, vers, sign, seal, soft, hard, timeo=TENTHS, events=FILE,
- * keylog=FILE, actimeo, mapposix, nomap, mfsymlinks, brl, nobrl, and every setting of settings.h.
- * `value` may be NULL for flags. Setting `profile` keeps nothing of the settings given before it,
- * but those of the connection: give it first. -ENOENT for an unknown name, with a known one that is
- * near; -EINVAL for a bad value. A password never appears in an error. */
+ * sec, keytab=FILE, cruid, ip/addr, port, vers, sign, seal, soft, hard, timeo=TENTHS,
+ * echo_interval=SECONDS, events=FILE, keylog=FILE, actimeo, mapposix, nomap, mfsymlinks, brl,
+ * nobrl, and every setting of settings.h. `value` may be NULL for flags. Setting `profile` keeps
+ * nothing of the settings given before it, but those of the connection: give it first. -ENOENT for
+ * an unknown name, with a known one that is near; -EINVAL for a bad value. A password never appears
+ * in an error. */
 int share_options_set(struct share_options *o, const char *name, const char *value,
                       struct error *err);
 
@@ -93,7 +95,8 @@ int share_options_parse(struct share_options *o, const char *list, struct error 
 int share_options_split(const char *list, int (*each)(void *user, char *item, struct error *err),
                         void *user, struct error *err);
 
-/* A credentials file in mount.cifs' format (username=, password=, domain=; # comments). */
+/* A credentials file in mount.cifs' format (username=, password=, domain=; # comments). -EPERM: its
+ * mode lets others read it, or more than its owner write it. */
 int share_options_credentials(struct share_options *o, const char *file, struct error *err);
 
 #endif

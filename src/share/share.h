@@ -112,8 +112,9 @@ int64_t share_write(struct share *s, struct share_file *f, const void *buf, size
                     uint64_t offset, struct error *err);
 /* What waits is the server's when this returns; the error of what could not be written, once. */
 int share_flush(struct share *s, struct share_file *f, struct error *err);
-/* FLUSH: on the server's disk. 0 without a request where nothing was written by this open. */
-int share_fsync(struct share *s, struct share_file *f, struct error *err);
+/* FLUSH: on the server's disk; without to_disk as share_flush, with fsync's error. 0 without a
+ * request where nothing was written by this open. */
+int share_fsync(struct share *s, struct share_file *f, bool to_disk, struct error *err);
 /* The attributes of `n` by an open of it: of a file that has lost its name while it is read (it was
  * removed or replaced), or that is being written. ret->node is left NULL. */
 int share_file_getattr(struct share *s, struct share_node *n, struct share_file *f,

@@ -138,12 +138,27 @@ static int parse_parts(struct share_options *o, char *text, bool url, struct err
     return 0;
 }
 
+/* What lacks slashes, or lost backslashes to the shell, and NFS's HOST:/EXPORT: as it was meant. */
+static int not_a_share(const char *target, struct error *err)
+{
+    const char *host = target + strspn(target, "/\\");
+    size_t host_len = strcspn(host, "/\\");
+    const char *share = host + host_len + strspn(host + host_len, "/\\");
+    size_t share_len = strcspn(share, "/\\");
+    if (host_len && host[host_len - 1] == ':')
+        host_len--;
+    if (host_len == 0 || share_len == 0 || strstr(target, "://"))
+        return bad_target(err, "not a share");
+    return error_set(err, -EINVAL, 0, "\"%.200s\" is not a share: did you mean //%.*s/%.*s?",
+                     target, (int)host_len, host, (int)share_len, share);
+}
+
 int share_options_target(struct share_options *o, const char *target, struct error *err)
 {
     bool url = strncasecmp(target, "smb://", 6) == 0;
     bool unc = !url && (strncmp(target, "//", 2) == 0 || strncmp(target, "\\\\", 2) == 0);
     if (!url && !unc)
-        return bad_target(err, "not a share");
+        return not_a_share(target, err);
     char *text = strdup(target + (url ? 6 : 2));
     if (!text)
         return error_set(err, -ENOMEM, 0, "out of memory");

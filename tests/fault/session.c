@@ -234,7 +234,7 @@ static int write_all(struct session *s, struct share_file *f, struct error *err)
     if (n < 0)
         return (int)n;
     s->result->written = (unsigned)n;
-    int r = share_fsync(s->share, f, err);
+    int r = share_fsync(s->share, f, true, err);
     if (n > WRITTEN || memcmp(sink, source, (size_t)n) != 0)
         WRONG(s, "%lld bytes are said to be written, and are not", (long long)n);
     return r;

@@ -449,7 +449,7 @@ static void by_its_times(struct bed *b)
 
 static void by_fsync(struct bed *b)
 {
-    assert_int_equal(share_fsync(b->share, b->file, NULL), 0);
+    assert_int_equal(share_fsync(b->share, b->file, true, NULL), 0);
 }
 
 static void by_flush(struct bed *b)
@@ -604,8 +604,8 @@ static void an_error_is_told_once_to_each_open_that_may_write(void **state)
     assert_int_equal(share_flush(b.share, b.file, &err), -ENOSPC);
     assert_non_null(strstr(err.text, "lost"));
     assert_int_equal(share_flush(b.share, b.file, NULL), 0);
-    assert_int_equal(share_fsync(b.share, second, NULL), -ENOSPC);
-    assert_int_equal(share_fsync(b.share, second, NULL), 0);
+    assert_int_equal(share_fsync(b.share, second, true, NULL), -ENOSPC);
+    assert_int_equal(share_fsync(b.share, second, true, NULL), 0);
     assert_int_equal(lost_lines(&b), 1);
     assert_int_equal(lost_lines(&b), 0);
 
@@ -654,7 +654,7 @@ static void so_is_what_was_under_way(void **state)
     play(&b, RWH, end, COUNT(end));
     write_at(&b, MIB + 100, 0);
     server_stay_away(b.server, true);
-    assert_true(share_fsync(b.share, b.file, NULL) < 0);
+    assert_true(share_fsync(b.share, b.file, true, NULL) < 0);
     assert_int_equal(lost_lines(&b), 1);
     stop(&b);
 }
@@ -665,7 +665,7 @@ static void what_was_under_way_when_the_connection_was_lost_is_written_by_the_ne
     struct bed b = start(SOON_TIRED, RWH);
     play(&b, RWH, end, COUNT(end));
     write_at(&b, MIB + 100, 0);
-    assert_int_equal(share_fsync(b.share, b.file, NULL), 0);
+    assert_int_equal(share_fsync(b.share, b.file, true, NULL), 0);
     assert_int_equal(lost_lines(&b), 0);
     stop(&b);
 }
@@ -677,7 +677,7 @@ static void what_close_was_told_is_told_to_fsync_once_more(void **state)
     disconnect(&b);
     assert_true(share_flush(b.share, b.file, NULL) <
                 0); /* of a child that has the descriptor, too */
-    assert_true(share_fsync(b.share, b.file, NULL) < 0);
+    assert_true(share_fsync(b.share, b.file, true, NULL) < 0);
     stop(&b);
 }
 

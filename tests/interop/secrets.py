@@ -27,6 +27,7 @@ with Samba() as samba, tempfile.TemporaryDirectory() as place:
     user = user_name()
     host = samba.target[2:]
     with open(f"{place}/credentials", "w") as f:
+        os.chmod(f.fileno(), 0o600)
         f.write(f"username={user}\npassword={PASSWORD}\n")
     os.mkdir(f"{place}/mnt")
     ways = {

@@ -110,7 +110,7 @@ int share_flush(struct share *s, struct share_file *f, struct error *err)
     return s->fail;
 }
 
-int share_fsync(struct share *s, struct share_file *f, struct error *err)
+int share_fsync(struct share *s, struct share_file *f, bool to_disk, struct error *err)
 {
     return s->fail;
 }

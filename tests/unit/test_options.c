@@ -112,7 +112,7 @@ static void wrong_options_are_named_and_passwords_are_not(void **state)
     } cases[] = {
         {"DirectoryCacheLifetme=3", -ENOENT, "DirectoryCacheLifetime"},
         {"DirectoryCacheLifetime=abc", -EINVAL, "DirectoryCacheLifetime"},
-        {"profile=24h2", -ENOENT, "25h2"},
+        {"profile=24h2", -EINVAL, "25h2"},
         {"vers=9", -EINVAL, "3.1.1"},
         {"port=0", -EINVAL, "65535"},
         {"guest=yes", -EINVAL, "guest"},
