@@ -155,6 +155,11 @@ unsigned client_renewals(const struct client *c)
     return renew_count(c->conn);
 }
 
+bool client_expired(const struct client *c)
+{
+    return renew_is_due(c->conn);
+}
+
 int client_echo(struct client *c, struct error *err)
 {
     const struct operation op = {c, "echo", "", err};

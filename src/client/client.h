@@ -44,6 +44,9 @@ struct conn_events {
     /* On a thread of its own: there is a new connection, for everybody; nothing that was promised
      * or watched on the old one is. NULL: nobody wants to know. */
     void (*session_back)(void *user);
+    /* The session, which had expired, is valid again: all of it is as it was. On whatever thread
+     * saw to that; with no lock of the client's. NULL: nobody wants to know. */
+    void (*session_renewed)(void *user);
     /*
      * The server promises no more than `state` from now on (which may have lost nothing: then
      * something was lost on the way, and what was believed by this lease is to be dropped all the
@@ -168,6 +171,8 @@ int client_reach(const struct client_options *options, struct client_reach *ret,
 
 /* How often an expired session was logged on again, or one that was about to. */
 unsigned client_renewals(const struct client *c);
+/* Whether the session has expired and is not renewed yet. */
+bool client_expired(const struct client *c);
 
 /* Whether a ticket cache (of user `cache_uid`, NULL: our own) has a ticket that has not run out. */
 bool client_has_ticket(const int64_t *cache_uid);

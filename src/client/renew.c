@@ -209,6 +209,14 @@ bool renew_possible(struct conn *c)
     return possible;
 }
 
+bool renew_is_due(struct conn *c)
+{
+    pthread_mutex_lock(&c->lock);
+    bool due = c->renewal.expired;
+    pthread_mutex_unlock(&c->lock);
+    return due;
+}
+
 unsigned renew_count(struct conn *c)
 {
     pthread_mutex_lock(&c->lock);
@@ -243,6 +251,8 @@ static int attempt(struct client *c, bool ahead, struct error *err)
         return error_set(err, r, why.status, "%s", why.text);
     pthread_mutex_unlock(&conn->lock);
     conn_flush(conn);
+    if (conn->events.session_renewed)
+        conn->events.session_renewed(conn->events.user);
     pthread_mutex_lock(&conn->lock);
     return 0;
 }

@@ -17,6 +17,8 @@ int renew_start(struct client *c, struct error *err);
 void renew_stop(struct client *c);
 /* How often it was done. */
 unsigned renew_count(struct conn *c);
+/* Whether it has expired, and was not renewed since. */
+bool renew_is_due(struct conn *c);
 
 /*
  * Logs on again, or waits for whoever is at it. `logon`: of the request that was refused: where the

@@ -92,6 +92,8 @@ struct share {
     bool watch_started;                  /* constant between share_connect and share_free */
     struct client_watch *watch;          /* the thread's; protected by lock */
     bool watch_stop, watched;            /* protected by lock */
+    bool watch_waits;                    /* for a session that expired; protected by lock */
+    pthread_cond_t watch_wake;           /* that, or watch_stop */
     bool watch_silent;                   /* the server tells of nothing; protected by lock */
     uint64_t notices;                    /* heard so far; protected by lock */
     uint64_t doubt_since, doubt_notices; /* protected by lock */

@@ -27,6 +27,7 @@ static void session_lost(void *user, const struct error *why)
     cache_promises_lost(s->cache);
     promises_lost(s);
     tell_all(s);
+    pthread_cond_broadcast(&s->watch_wake);
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -38,6 +39,15 @@ static void session_back(void *user)
     s->outages.back++;
     if (s->outage)
         s->outage(s->outage_user);
+    pthread_cond_broadcast(&s->watch_wake);
+    pthread_mutex_unlock(&s->lock);
+}
+
+static void session_renewed(void *user)
+{
+    struct share *s = user;
+    pthread_mutex_lock(&s->lock);
+    pthread_cond_broadcast(&s->watch_wake);
     pthread_mutex_unlock(&s->lock);
 }
 
@@ -49,6 +59,7 @@ static int connect_client(struct share *s, struct error *err)
     options.observe = s->observe;
     options.events = (struct conn_events){.session_lost = session_lost,
                                           .session_back = session_back,
+                                          .session_renewed = session_renewed,
                                           .lease_broken = promise_broken,
                                           .user = s};
     return client_connect(&options, &s->client, err);
@@ -64,6 +75,7 @@ static struct share *free_parts(struct share *s)
     s->observe = observe_free(s->observe);
     share_options_done(&s->options);
     pthread_mutex_destroy(&s->lock);
+    pthread_cond_destroy(&s->watch_wake);
     free(s);
     return NULL;
 }
@@ -77,6 +89,7 @@ int share_connect(const struct share_options *options, struct share **ret, struc
     if (!s)
         return error_set(err, -ENOMEM, 0, "out of memory");
     pthread_mutex_init(&s->lock, NULL);
+    pthread_cond_init(&s->watch_wake, NULL);
     list_init(&s->flights);
     list_init(&s->closings);
     watch_dirs_init(s);

@@ -53,6 +53,7 @@ static json_t *watch_json(const struct share *s)
 {
     const char *state = s->watched         ? "watching"
                         : s->watch_silent  ? "silent"
+                        : s->watch_waits   ? "expired"
                         : s->watch_started ? "refused"
                                            : "off";
     return json_pack("{s:s, s:I, s:{s:I, s:I}}", "state", state, "notices", (json_int_t)s->notices,

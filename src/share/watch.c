@@ -134,25 +134,48 @@ static void watch_session(struct share *s)
     client_watch_free(w);
 }
 
-static bool is_stopped(struct share *s)
+/* How often the session was another one, or renewed. */
+struct age {
+    unsigned losses, renewals;
+    bool stands; /* there is one */
+};
+
+static struct age age_now(struct share *s)
 {
-    pthread_mutex_lock(&s->lock);
-    bool stopped = s->watch_stop;
-    pthread_mutex_unlock(&s->lock);
-    return stopped;
+    struct age a;
+    a.losses = client_losses(s->client, &a.stands);
+    a.renewals = client_renewals(s->client);
+    return a;
 }
 
-/* A watch ends with its session, and another one begins in the next; who asks for it waits for
- * that. One that ends by itself is not wanted there, or silent. */
+/* A watch that ended: in another session another one begins; who asks for it waits for that. In one
+ * that has expired, and that nobody has a ticket to renew, it begins when that is done. One that
+ * ends by itself is not wanted there, or silent. */
+static bool begins_again(struct share *s, const struct age *then)
+{
+    bool again = false, expired;
+    pthread_mutex_lock(&s->lock);
+    do {
+        expired = client_expired(s->client); /* asked for first: else a renewal between is missed */
+        struct age now = age_now(s);
+        again = !now.stands || now.losses != then->losses || now.renewals != then->renewals;
+        s->watch_waits = expired && !again && !s->watch_stop;
+        if (s->watch_waits)
+            pthread_cond_wait(&s->watch_wake, &s->lock);
+    } while (s->watch_waits);
+    again = again && !s->watch_stop;
+    pthread_mutex_unlock(&s->lock);
+    return again;
+}
+
 static void *run(void *user)
 {
     struct share *s = user;
-    unsigned losses;
-    bool stands;
+    struct age age;
     do {
-        losses = client_losses(s->client, &stands);
+        age = age_now(s);
         watch_session(s);
-    } while (!is_stopped(s) && (client_losses(s->client, &stands) != losses || !stands));
+    } while (begins_again(s, &age));
     return NULL;
 }
 
@@ -160,6 +183,7 @@ static void *run(void *user)
 static void stop(struct share *s)
 {
     s->watch_stop = true;
+    pthread_cond_broadcast(&s->watch_wake);
     if (s->watch)
         client_watch_stop(s->watch);
 }
