@@ -2,19 +2,20 @@
  * Every reply of a normal session, altered in every field, too late, repeated, left out, and cut at
  * every byte: each must end in an error that says what was wrong, or in the right answer.
  *
- *     alterations [--all] [--seconds N] [--seed N] [--kind signed|sealed|guest] [--list]
- *                 [--only TEXT]
+ *     alterations [--all] [--seconds N] [--jobs N] [--seed N] [--kind signed|sealed|guest]
+ *                 [--list] [--only TEXT]
  *
  * The session (session.c) runs once as it should; what the server then remembers of its replies,
  * and the table of fields (fields.c), give the trials. An alteration is made by the server, whose
  * signature is right for it, and again on the way. On the way nothing may ever lead to a wrong
  * answer, but for a guest; from the server only a field may that is the answer itself.
  *
- * Trials run in processes of their own, a few hundred each (batch.c). Without --all a sample runs,
- * another one each day, for so many seconds. The last line counts.
+ * Trials run in processes of their own, a few hundred each, --jobs at the same time (batch.c).
+ * Without --all a sample runs, another one each day, for so many seconds. The last line counts.
  * --only repeats the trials whose description begins so, as they stand in complaints and in --list.
  */
 #include <errno.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -161,7 +162,7 @@ static void add_harms(const struct server_reply *r, uint64_t timeout_ms)
 
 /* What the parent sees of its children. */
 struct shared {
-    unsigned done, right, errors, answers, bad;
+    atomic_uint done, right, errors, answers, bad;
 };
 static struct shared *shared;
 static uint64_t timeout_ns;
@@ -304,26 +305,16 @@ static void keep(const char *only, bool list)
     trials.count = n;
 }
 
-static void shuffle(unsigned *seed)
-{
-    for (size_t i = trials.count; i-- > 1;) {
-        size_t j = random64(seed) % (i + 1);
-        struct trial t = trials.all[i];
-        trials.all[i] = trials.all[j];
-        trials.all[j] = t;
-    }
-}
-
 static int usage(void)
 {
-    fprintf(stderr, "usage: alterations [--all] [--seconds N] [--seed N] [--list] "
+    fprintf(stderr, "usage: alterations [--all] [--seconds N] [--jobs N] [--seed N] [--list] "
                     "[--only TEXT] [--kind signed|sealed|guest]\n");
     return 2;
 }
 
 int main(int argc, char **argv)
 {
-    unsigned seed = (unsigned)(time(NULL) / 86400), seconds = 8;
+    unsigned seed = (unsigned)(time(NULL) / 86400), seconds = 8, jobs = 1;
     bool all = false, list = false;
     const char *only = "";
     for (int i = 1; i < argc; i++) {
@@ -334,6 +325,8 @@ int main(int argc, char **argv)
             list = true;
         else if (!strcmp(argv[i], "--seconds") && has_value)
             seconds = (unsigned)atoi(argv[++i]);
+        else if (!strcmp(argv[i], "--jobs") && has_value)
+            jobs = (unsigned)atoi(argv[++i]);
         else if (!strcmp(argv[i], "--only") && has_value)
             only = argv[++i];
         else if (!strcmp(argv[i], "--seed") && has_value)
@@ -351,10 +344,11 @@ int main(int argc, char **argv)
     printf("seed %u\n", seed);
     learn(&seed);
     keep(only, list);
-    shuffle(&seed);
     const struct batch batch = {.count = list ? 0 : trials.count,
                                 .per_process = 250,
+                                .jobs = jobs,
                                 .watchdog = 60,
+                                .seed = seed,
                                 .until = all ? CLOCK_NEVER : clock_now() + seconds * NS_PER_SEC,
                                 .run = try,
                                 .describe = describe};

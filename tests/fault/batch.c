@@ -1,5 +1,8 @@
-/* Each process tells by shared memory which trial is under way; its parent goes on behind the one
- * that ended it. The process leaves by exit, so that the leak sanitizer has its say. */
+/*
+ * The trials are put in a random order and cut into shares, one a process. Each process tells by
+ * shared memory which of its trials is under way; its parent goes on behind the one that ended it,
+ * with what is left of its share. A process leaves by exit, so that the leak sanitizer has its say.
+ */
 #include "tests/fault/batch.h"
 
 #include <signal.h>
@@ -12,6 +15,20 @@
 
 #include "base/clock.h"
 
+struct job {
+    pid_t pid;       /* 0: there is none */
+    size_t at, end;  /* its trials, by their place in the order */
+    size_t *current; /* the one under way, shared with it; `end`: it has no more */
+};
+
+struct run {
+    const struct batch *batch;
+    size_t *order;
+    size_t next; /* the first place that is in no share yet */
+    unsigned bad;
+    struct job job[BATCH_JOBS_MAX];
+};
+
 void *batch_shared(size_t size)
 {
     void *p = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
@@ -20,22 +37,59 @@ void *batch_shared(size_t size)
     return p;
 }
 
-static void work(const struct batch *b, size_t from, size_t end, size_t *current)
+static size_t *shuffled(size_t count, unsigned seed)
 {
-    for (*current = from; *current < end && clock_now() < b->until; ++*current) {
+    size_t *order = calloc(count + 1, sizeof(*order));
+    if (!order)
+        abort();
+    for (size_t i = 0; i < count; i++) {
+        size_t j = (size_t)((uint64_t)rand_r(&seed) << 16 ^ (uint64_t)rand_r(&seed)) % (i + 1);
+        order[i] = order[j];
+        order[j] = i;
+    }
+    return order;
+}
+
+static void work(const struct run *r, const struct job *j)
+{
+    const struct batch *b = r->batch;
+    for (; *j->current < j->end && clock_now() < b->until; ++*j->current) {
         alarm(b->watchdog);
-        b->run(*current);
+        b->run(r->order[*j->current]);
         alarm(0);
     }
-    *current = end;
+    *j->current = j->end;
     exit(0);
 }
 
-static void tell(const struct batch *b, size_t at, size_t end, int status)
+static void begin(struct run *r, struct job *j)
+{
+    fflush(stdout);
+    *j->current = j->at;
+    j->pid = fork();
+    if (j->pid == 0)
+        work(r, j);
+    if (j->pid < 0)
+        abort();
+}
+
+/* Gives it the next share, where one is left. */
+static void begin_next(struct run *r, struct job *j)
+{
+    const struct batch *b = r->batch;
+    if (r->next == b->count || clock_now() >= b->until)
+        return;
+    size_t left = b->count - r->next;
+    j->at = r->next;
+    j->end = r->next += left < b->per_process ? left : b->per_process;
+    begin(r, j);
+}
+
+static void tell(const struct run *r, const struct job *j, int status)
 {
     char text[200] = "a process at its end (a leak?)";
-    if (at < end)
-        b->describe(at, text, sizeof(text));
+    if (*j->current < j->end)
+        r->batch->describe(r->order[*j->current], text, sizeof(text));
     if (WIFSIGNALED(status) && WTERMSIG(status) == SIGALRM)
         printf("%s: it hangs\n", text);
     else
@@ -43,26 +97,45 @@ static void tell(const struct batch *b, size_t at, size_t end, int status)
                WIFSIGNALED(status) ? WTERMSIG(status) : WEXITSTATUS(status));
 }
 
+/* The process has ended: what is left of its share goes on, or the next one begins. */
+static void ended(struct run *r, struct job *j, int status)
+{
+    j->pid = 0;
+    if (!WIFEXITED(status) || WEXITSTATUS(status) != 0) {
+        tell(r, j, status);
+        r->bad++;
+        if (*j->current < j->end)
+            ++*j->current;
+    }
+    j->at = *j->current;
+    if (j->at < j->end)
+        begin(r, j);
+    else
+        begin_next(r, j);
+}
+
+static struct job *job_of(struct run *r, pid_t pid)
+{
+    for (unsigned i = 0; i < BATCH_JOBS_MAX; i++)
+        if (r->job[i].pid == pid)
+            return &r->job[i];
+    abort(); /* nobody else has children here */
+}
+
 unsigned batch_run(const struct batch *b)
 {
-    size_t *current = batch_shared(sizeof(*current));
-    unsigned bad = 0;
-    for (size_t from = 0; from < b->count && clock_now() < b->until; from = *current) {
-        size_t end = b->count - from < b->per_process ? b->count : from + b->per_process;
-        int status;
-        fflush(stdout);
-        pid_t pid = fork();
-        if (pid == 0)
-            work(b, from, end, current);
-        if (pid < 0 || waitpid(pid, &status, 0) < 0)
-            abort();
-        if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
-            continue;
-        tell(b, *current, end, status);
-        bad++;
-        if (*current < end)
-            ++*current;
+    struct run r = {.batch = b, .order = shuffled(b->count, b->seed)};
+    unsigned jobs = b->jobs ? b->jobs : 1;
+    size_t *current = batch_shared(BATCH_JOBS_MAX * sizeof(*current));
+    pid_t pid;
+    int status;
+    for (unsigned i = 0; i < jobs && i < BATCH_JOBS_MAX; i++) {
+        r.job[i].current = &current[i];
+        begin_next(&r, &r.job[i]);
     }
-    munmap(current, sizeof(*current));
-    return bad;
+    while ((pid = wait(&status)) > 0)
+        ended(&r, job_of(&r, pid), status);
+    munmap(current, BATCH_JOBS_MAX * sizeof(*current));
+    free(r.order);
+    return r.bad;
 }

@@ -1,6 +1,7 @@
 /*
- * Many trials in a few processes: a crash or a sanitizer's word is told with its trial, a watchdog
- * ends a hang, and what a library leaks goes with its process.
+ * Many trials in a few processes, several of which run at the same time (most of a trial is
+ * waiting): a crash or a sanitizer's word is told with its trial, a watchdog ends a hang, and what
+ * a library leaks goes with its process.
  */
 #ifndef LARDER_TESTS_FAULT_BATCH_H
 #define LARDER_TESTS_FAULT_BATCH_H
@@ -11,16 +12,21 @@
 struct batch {
     size_t count;
     size_t per_process;
+    unsigned jobs;     /* processes at the same time, at most BATCH_JOBS_MAX; 0: one */
     unsigned watchdog; /* s for one trial */
+    unsigned seed;     /* of the order in which they run */
     uint64_t until;    /* no trial begins later; or CLOCK_NEVER */
     void (*run)(size_t i);
     void (*describe)(size_t i, char *out, size_t cap);
 };
 
+enum { BATCH_JOBS_MAX = 64 };
+
 /* How many trials ended their process, or were in one that ended badly; each has been told of. */
 unsigned batch_run(const struct batch *b);
 
-/* Zeroed memory that a process's children share with it. Never given back. */
+/* Zeroed memory that a process's children share with it, and change by atomic operations. Never
+ * given back. */
 void *batch_shared(size_t size);
 
 #endif

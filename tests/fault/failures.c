@@ -2,7 +2,7 @@
  * Each call that can fail made to fail in turn: the k-th allocation, send, receive, connect and
  * thread of a session, for every k.
  *
- *     failures [--all] [--seconds N] [--seed N] [--only TEXT]
+ *     failures [--all] [--seconds N] [--jobs N] [--seed N] [--only TEXT]
  *
  * The linker puts what stands here before the C library's functions, for all of our objects. A
  * session (session.c) runs once and the calls are counted; then it runs again for each of them,
@@ -161,7 +161,7 @@ static struct {
 } trials;
 
 static struct {
-    unsigned done, right, errors, bad;
+    atomic_uint done, right, errors, bad;
 } * shared;
 
 static void describe(size_t i, char *out, size_t cap)
@@ -242,19 +242,9 @@ static void learn(const char *only)
     }
 }
 
-static void shuffle(unsigned seed)
-{
-    for (size_t i = trials.count; i-- > 1;) {
-        size_t j = (size_t)rand_r(&seed) % (i + 1);
-        struct trial t = trials.all[i];
-        trials.all[i] = trials.all[j];
-        trials.all[j] = t;
-    }
-}
-
 int main(int argc, char **argv)
 {
-    unsigned seed = (unsigned)(time(NULL) / 86400), seconds = 8;
+    unsigned seed = (unsigned)(time(NULL) / 86400), seconds = 8, jobs = 1;
     const char *only = "";
     bool all = false;
     for (int i = 1; i < argc; i++) {
@@ -265,19 +255,22 @@ int main(int argc, char **argv)
             seconds = (unsigned)atoi(argv[++i]);
         else if (!strcmp(argv[i], "--seed") && has_value)
             seed = (unsigned)atoi(argv[++i]);
+        else if (!strcmp(argv[i], "--jobs") && has_value)
+            jobs = (unsigned)atoi(argv[++i]);
         else if (!strcmp(argv[i], "--only") && has_value)
             only = argv[++i];
         else
-            return fprintf(stderr, "usage: failures [--all] [--seconds N] [--seed N] "
+            return fprintf(stderr, "usage: failures [--all] [--seconds N] [--jobs N] [--seed N] "
                                    "[--only TEXT]\n"),
                    2;
     }
     shared = batch_shared(sizeof(*shared));
     learn(only);
-    shuffle(seed);
     const struct batch batch = {.count = trials.count,
                                 .per_process = 100,
+                                .jobs = jobs,
                                 .watchdog = 60,
+                                .seed = seed,
                                 .until = all ? CLOCK_NEVER : clock_now() + seconds * NS_PER_SEC,
                                 .run = try,
                                 .describe = describe};
