@@ -8,9 +8,10 @@
 #             repeated, left out, cut at every byte, and each of its calls made to fail, under ASan and UBSan
 #   lockstep  200,000 random operations on mounts and on a local directory in step, other ones each
 #             day, and 20,000 under ASan and UBSan
-#   work      people's work on a mount at full size, over each kind of connection and on the newer
-#             Samba, and in small on ksmbd in an emulated machine; under ASan and UBSan at full size once,
-#             and over each kind in small
+#   work      people's work on a mount at full size, over each kind of connection (encrypted, and by tickets
+#             that end in the middle, too) and on the newer Samba; in small over each cipher and signing
+#             algorithm, and on ksmbd in an emulated machine; under ASan and UBSan at full size once, and over
+#             each kind in small
 #   inotify   20,000 remote changes (SOAK_INOTIFY) while six users are busy, on both Sambas
 #   imports   sympy from a mount of every profile; `larder analyze` beside tshark, three times
 #   coherence SOAK_CHANGES (50,000) changes, each answer held against what is promised; two mounts
@@ -53,12 +54,14 @@ alterations() {
     LSAN_OPTIONS=suppressions=$here/tests/fault/lsan.supp:print_suppressions=0 \
         "$sanitized/tests/fault/alterations" "$@" || failed=$((failed + 1))
 }
-alterations --kind signed --all
-alterations --kind sealed --seconds 600
-alterations --kind guest --seconds 600
+alterations --kind signed --all --jobs 8
+alterations --kind sealed --seconds 300 --jobs 8
+alterations --kind guest --seconds 300 --jobs 8
 LSAN_OPTIONS=suppressions=$here/tests/fault/lsan.supp:print_suppressions=0 \
-    "$sanitized/tests/fault/failures" --all || failed=$((failed + 1))
-work "$build/src/cli/larder" --full --as $every
+    "$sanitized/tests/fault/failures" --all --jobs 4 || failed=$((failed + 1))
+work "$build/src/cli/larder" --full --as $every,sealed,krb5
+work "$build/src/cli/larder" --only git,sqlite,fio,rsync,tar \
+    --as AES-128-CCM,AES-128-GCM,AES-256-CCM,AES-256-GCM,HMAC-SHA256,AES-CMAC,AES-GMAC,sealed-3.0,sealed-share,krb5-sealed
 work "$build/src/cli/larder" --full --as plain,signed --newer "$build/newer-samba"
 work "$build/src/cli/larder" --ksmbd "$build/ksmbd" --as plain
 work "$build/src/cli/larder" --ksmbd "$build/ksmbd" --as 2.1,sealed --only sqlite,rsync,tar

@@ -6,6 +6,8 @@ import signal
 import socket
 import subprocess
 import tempfile
+import threading
+import time
 
 from bed import PASSWORD, Samba, user_name, wait_until
 
@@ -130,6 +132,51 @@ class Kdc:
     def samba_keys(self):
         """What smbd.sh needs, besides KRB5_CONFIG, to take this realm's tickets."""
         return (f"realm={REALM}", "kerberos method=dedicated keytab", f"dedicated keytab file=FILE:{self.keytab}")
+
+
+class Renewer(threading.Thread):
+    """Keeps a ticket in the cache that ends every `life` seconds, as k5start does: a new cache takes the old one's place.
+    In turn it does so at half of the time and, unless `early`, half a second before the end. `tickets` is how many there were."""
+
+    def __init__(self, kdc, user, life, early=False):
+        super().__init__(daemon=True)
+        self.kdc, self.user, self.life, self.early = kdc, user, life, early
+        self.tickets, self.failed, self.over = 0, None, threading.Event()
+        self.end = self.ticket(kdc.cache)
+
+    def ticket(self, cache):
+        """Its end, at the earliest: a KDC counts in whole seconds."""
+        end = int(time.time()) + self.life
+        self.kdc.kinit(self.user, f"{self.life}s", cache=cache)
+        self.tickets += 1
+        return end
+
+    def rest_until(self, when):
+        return self.over.wait(max(0, when - time.time()))
+
+    def renew(self, late):
+        fresh = f"{self.kdc.dir}/cc-fresh"
+        if self.rest_until(self.end - (5 if late else self.life / 2)):
+            return
+        end = self.ticket(f"FILE:{fresh}")
+        if not late or not self.rest_until(self.end - .5):
+            os.rename(fresh, self.kdc.cache.removeprefix("FILE:"))
+            self.end = end
+
+    def run(self):
+        try:
+            while not self.over.is_set():
+                self.renew(late=not self.early and self.tickets % 2 == 0)
+        except Exception as e:  # whoever has the thread shows it
+            self.failed = e
+
+    def __enter__(self):
+        self.start()
+        return self
+
+    def __exit__(self, *_):
+        self.over.set()
+        self.join()
 
 
 @contextlib.contextmanager

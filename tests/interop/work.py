@@ -3,9 +3,10 @@
 
     work.py LARDER [--full] [--only git,tar] [--as signed,2.1] [--newer DIR | --ksmbd DIR]
 
-`--as` does it again for each kind of connection; `--newer` with the newer Samba that is in DIR (newer-samba.sh makes it),
-`--ksmbd` with the kernel's server (ksmbd-root.sh). At the end stands what each workload cost: seconds, requests, round trips, calls of the kernel. Two runs of one size do the
-same work, so tables can be compared; what is believed runs out by the clock, so no two are alike to the last request.
+`--as` does it again for each kind of connection (`krb5`: by tickets that end in the middle, and are renewed); `--newer`
+with the newer Samba that is in DIR (newer-samba.sh makes it), `--ksmbd` with the kernel's server (ksmbd-root.sh). At the end
+stands what each workload cost: seconds, requests, round trips, calls of the kernel. Two runs of one size do the same work, so
+tables can be compared; what is believed runs out by the clock, so no two are alike to the last request.
 """
 import argparse
 import contextlib
@@ -15,8 +16,8 @@ import tempfile
 import time
 
 import workloads
-from bed import Ksmbd, Samba, equal, finish, made, mounted, stats
-from kdc import kerberos_samba
+from bed import Ksmbd, Samba, check, equal, finish, made, mounted, stats, user_name
+from kdc import Renewer, kerberos_samba
 
 SIZES = {  # small, full: files, transactions of a writer, MiB of a job, files of a program
     "git": (200, 2000),
@@ -34,6 +35,8 @@ CONNECTIONS = {  # name: options of the mount, keys of smbd.sh, what the mount s
     "3.0": (("vers=3.0",), (), {"dialect": "3.0"}),
     "3.1.1": (("vers=3.1.1",), (), {"dialect": "3.1.1"}),
     "krb5": (("sec=krb5", "ip=127.0.0.1"), (), {"logon": "Kerberos"}),
+    "krb5-sealed": (("sec=krb5", "ip=127.0.0.1", "seal", "EncryptionCiphers=AES_256_GCM"), (),
+                    {"logon": "Kerberos", "encryption": "AES-256-GCM"}),
     "sealed": (("seal",), (), {"encryption": "AES-128-GCM", "signing": "none"}),
     "sealed-3.0": (("seal", "vers=3.0"), (), {"encryption": "AES-128-CCM", "dialect": "3.0"}),
     "sealed-share": ((), ("share:server smb encrypt=required",), {"encryption": "AES-128-GCM"}),
@@ -44,6 +47,7 @@ for signer in ("AES-GMAC", "AES-CMAC", "HMAC-SHA256"):
     CONNECTIONS[signer] = (("sign", "SigningAlgorithms=" + signer.replace("-", "_")), (), {"signing": signer})
 # one mode for all, in which a file keeps its w bits; and symbolic links, which this server does not keep as such
 OPTIONS = ("file_mode=0755", "dir_mode=0755", "mfsymlinks")
+LIFE = (10, 30)  # seconds of a ticket, small and full
 
 
 class Costs:
@@ -76,40 +80,55 @@ class Costs:
 
 @contextlib.contextmanager
 def server(args, connection, keys):
-    root = args.newer
+    """It, and who renews the tickets, or None."""
     if args.ksmbd:
         with Ksmbd(*keys, root=args.ksmbd) as ksmbd:
-            yield ksmbd.start()
+            yield ksmbd.start(), None
         return
-    if connection == "krb5":
-        with kerberos_samba(*keys, root=root) as (_, samba):
-            yield samba
+    if connection.startswith("krb5"):
+        with kerberos_samba(*keys, root=args.newer) as (kdc, samba), \
+                Renewer(kdc, user_name(), LIFE[args.full], early=not args.full) as renewer:
+            yield samba, renewer
         return
-    with Samba(*keys, root=root) as samba:
-        yield samba.start()
+    with Samba(*keys, root=args.newer) as samba:
+        yield samba.start(), None
+
+
+def all_of_it(args, costs, samba, place, local, options):
+    size = {name: sizes[args.full] for name, sizes in SIZES.items()}
+    for name in args.only:
+        os.makedirs(f"{place}/{name}")
+        os.makedirs(f"{local}/{name}")
+        went = costs.of(name, [place], lambda: getattr(workloads, name)(f"{place}/{name}", f"{local}/{name}", size[name]))
+        if name == "sqlite":
+            with mounted(samba, *OPTIONS, *options) as other:
+                costs.of("sqlite, two mounts", [place, other],
+                         lambda: workloads.sqlite_two_mounts(f"{place}/{name}", f"{other}/{name}", size[name]))
+            with mounted(samba, *OPTIONS, *options, "nobrl") as other:
+                costs.of("sqlite, wal, nobrl", [other], lambda: workloads.sqlite_wal(f"{other}/{name}", size[name]))
+        if name == "fio" and went:
+            with mounted(samba, *OPTIONS, *options) as other:
+                costs.of("fio, fresh mount", [other], lambda: workloads.fio_verify(f"{other}/{name}", size[name]))
+
+
+def tickets_ended(place, renewer, seconds):
+    """What ends each `life` seconds was renewed as often, and nobody noticed."""
+    equal("there is always a ticket", renewer.failed, None)
+    renewals, least = stats(place)["connection"]["reauthentications"], int((seconds - 2) / renewer.life)
+    check(f"{seconds:.0f} seconds with tickets of {renewer.life}: {renewals} renewals of the session", renewals >= least, (least, renewer.tickets))
 
 
 def work(args, connection):
     options, keys, says = CONNECTIONS[connection]
     costs = Costs()
-    size = {name: sizes[args.full] for name, sizes in SIZES.items()}
-    with server(args, connection, keys) as samba, tempfile.TemporaryDirectory(prefix="larder-local-") as local:
+    with server(args, connection, keys) as (samba, renewer), tempfile.TemporaryDirectory(prefix="larder-local-") as local:
         with mounted(samba, *OPTIONS, *options) as place:
+            began = time.monotonic()
             for name, value in says.items():
                 equal(f"the connection's {name}", stats(place)["connection"][name], value)
-            for name in args.only:
-                os.makedirs(f"{place}/{name}")
-                os.makedirs(f"{local}/{name}")
-                went = costs.of(name, [place], lambda: getattr(workloads, name)(f"{place}/{name}", f"{local}/{name}", size[name]))
-                if name == "sqlite":
-                    with mounted(samba, *OPTIONS, *options) as other:
-                        costs.of("sqlite, two mounts", [place, other],
-                                 lambda: workloads.sqlite_two_mounts(f"{place}/{name}", f"{other}/{name}", size[name]))
-                    with mounted(samba, *OPTIONS, *options, "nobrl") as other:
-                        costs.of("sqlite, wal, nobrl", [other], lambda: workloads.sqlite_wal(f"{other}/{name}", size[name]))
-                if name == "fio" and went:
-                    with mounted(samba, *OPTIONS, *options) as other:
-                        costs.of("fio, fresh mount", [other], lambda: workloads.fio_verify(f"{other}/{name}", size[name]))
+            all_of_it(args, costs, samba, place, local, options)
+            if renewer:
+                tickets_ended(place, renewer, time.monotonic() - began)
             equal("the mount has nothing to complain of", stats(place)["faults"], [])
     costs.show(f"{connection}{', full' if args.full else ''}")
 
