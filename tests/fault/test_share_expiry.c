@@ -154,7 +154,7 @@ static int64_t put(struct bed *b, struct share_file *f, const char *text, uint64
                    struct error *err)
 {
     int64_t n = share_write(b->share, f, text, strlen(text), at, err);
-    int r = n < 0 ? 0 : share_fsync(b->share, f, err);
+    int r = n < 0 ? 0 : share_fsync(b->share, f, true, err);
     return r < 0 ? r : n;
 }
 
