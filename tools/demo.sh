@@ -52,5 +52,8 @@ compare "$build/demo-minimal-path.json" 23h2 25h2 -- --minimal-path >/dev/null
 compare "$build/demo-raised-settings.json" 23h2 "$raised" -- >/dev/null
 echo
 "$here/tools/demo-report.py" "$build/demo.json" "$build/demo-minimal-path.json" "$build/demo-raised-settings.json"
+"$here/tools/demo-plot.py" "$build/demo.json" "$build/demo.svg"
+echo
+echo "The same as a picture: $build/demo.svg"
 echo
 "$here/tools/check-demo.py" "$build/demo.json" "$files" "$directories"
