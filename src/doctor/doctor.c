@@ -2,8 +2,9 @@
  * The course of an examination: reach, two connections, what they were told, a directory to try
  * things in, the trials, and the directory's end.
  *
- * A trial that goes wrong ends itself and no other one. A stop is looked for between two trials and
- * in every wait; calls on the way to the server end by their deadline, which is a short one here.
+ * A trial that goes wrong ends itself and no other one, but for a connection that is lost. A stop
+ * is looked for between two trials and in every wait; calls on the way to the server end by their
+ * deadline, which is a short one here.
  */
 #include "doctor/doctor.h"
 
@@ -14,13 +15,31 @@
 
 #include "doctor/exam.h"
 
+#define PATIENCE        (3 * NS_PER_SEC)
 #define REQUEST_TIMEOUT (10 * NS_PER_SEC) /* unless the user says otherwise: timeo= */
 
 /* ---- what the parts work with ---- */
 
-bool exam_stopped(const struct exam *x)
+static bool is_stopped(const struct exam *x)
 {
     return x->options->stop && atomic_load(x->options->stop);
+}
+
+/* What was tried across a loss has no meaning, also where the connection is back. */
+static bool is_lost(const struct exam *x)
+{
+    bool stands;
+    return client_losses(x->ours, &stands) > 0 || client_losses(x->theirs, &stands) > 0;
+}
+
+bool exam_stopped(const struct exam *x)
+{
+    return is_stopped(x) || is_lost(x);
+}
+
+uint64_t exam_patience(const struct exam *x)
+{
+    return clock_now() + (x->options->patience_ns ? x->options->patience_ns : PATIENCE);
 }
 
 void exam_step(const struct exam *x, const char *what)
@@ -45,7 +64,7 @@ static bool lease_broken(void *user, void *owner, unsigned state)
 
 bool exam_hears(struct exam *x, struct heard *h)
 {
-    uint64_t end = clock_now() + DOCTOR_PATIENCE;
+    uint64_t end = exam_patience(x);
     pthread_mutex_lock(&x->lock);
     while (!h->broken && clock_now() < end && !exam_stopped(x)) {
         const struct timespec look = clock_timespec(clock_now() + NS_PER_SEC / 10);
@@ -252,6 +271,14 @@ static bool log_on(struct exam *x, struct client_options *o)
     return true;
 }
 
+static void tell_lost(struct exam *x, const char *what)
+{
+    struct finding *f = report_add(x->report, "connection", "connection", DOCTOR_WRONG,
+                                   "it was lost while this was tried: %s", what);
+    finding_advise(f, "the rest was not tried. If it happens again, look at the server's log, and "
+                      "for a firewall or relay that ends connections");
+}
+
 static void try_everything(struct exam *x)
 {
     static const struct {
@@ -272,6 +299,8 @@ static void try_everything(struct exam *x)
     for (size_t i = 0; i < sizeof parts / sizeof parts[0] && !exam_stopped(x); i++) {
         exam_step(x, parts[i].what);
         parts[i].try(x);
+        if (is_lost(x))
+            tell_lost(x, parts[i].what);
     }
     exam_step(x, "cleaning up");
     end_dir(x);
@@ -325,7 +354,7 @@ int doctor_run(const struct doctor_options *options, struct doctor_report **ret,
         exam_step(&x, "reaching the server");
         if (connection_reach(&x, &o) && log_on(&x, &o))
             try_everything(&x);
-        if (exam_stopped(&x))
+        if (is_stopped(&x))
             r = error_set(err, -EINTR, 0, "stopped");
     }
     if (r == 0) {

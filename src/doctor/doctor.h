@@ -23,6 +23,7 @@ struct doctor_report;
 struct doctor_options {
     const struct share_options *share; /* borrowed, as is all here */
     bool read_only;                    /* nothing is made */
+    uint64_t patience_ns;   /* so long is waited for what the server has promised to tell; 0: 3 s */
     const atomic_int *stop; /* not 0: it is to end soon; what was made is removed all the same */
     atomic_bool *made;      /* true as long as something of ours may be on the share */
     void (*step)(void *user, const char *what); /* "leases of files": it is being tried */

@@ -9,9 +9,7 @@
 #include "doctor/doctor.h"
 #include "observe/observe.h"
 
-/* So long is waited for what a server has promised to tell. */
-#define DOCTOR_PATIENCE (3 * NS_PER_SEC)
-#define EXAM_NAMES      24
+#define EXAM_NAMES 24
 
 /* ---- report.c: what is found ---- */
 
@@ -76,7 +74,10 @@ struct exam {
     pthread_cond_t changed; /* something was heard, by the monotonic clock */
 };
 
+/* It is to end, or a connection was lost: there is nothing more to try. */
 bool exam_stopped(const struct exam *x);
+/* Until when to wait for what the server has promised to tell. */
+uint64_t exam_patience(const struct exam *x);
 void exam_step(const struct exam *x, const char *what);
 /* Waits until `h` was broken. False: not in time, or stopped. */
 bool exam_hears(struct exam *x, struct heard *h);

@@ -90,7 +90,7 @@ static int list_believed(struct view *v, char trust[16], double *valid_s, struct
 /* Whether the share knows better soon after another client made a file. */
 static bool hears_of_new(struct view *v)
 {
-    uint64_t end = clock_now() + DOCTOR_PATIENCE;
+    uint64_t end = exam_patience(v->x);
     if (!knows_missing(v, v->missing) || exam_make(v->x, v->x->theirs, new_file, NULL) < 0)
         return true; /* there is nothing to be told of */
     while (knows_missing(v, v->missing) && clock_now() < end && !exam_stopped(v->x))
@@ -170,7 +170,7 @@ static bool hears_of_written(struct view *v)
 {
     char trust[16];
     double valid_s;
-    uint64_t end = clock_now() + DOCTOR_PATIENCE;
+    uint64_t end = exam_patience(v->x);
     if (exam_write(v->x, v->x->theirs, seen_file, NULL) < 0)
         return true;
     while (believes(v, v->file, "info", trust, &valid_s) && strcmp(trust, "lease") == 0 &&

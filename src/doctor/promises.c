@@ -1,6 +1,6 @@
 /*
  * What a server promises to tell, tried: one client is promised something, the other does what the
- * promise is about, and the first has to hear of it within DOCTOR_PATIENCE.
+ * promise is about, and the first has to hear of it within some seconds.
  *
  * Where nothing can be made, what is promised can be asked for, but not tried: it is said so.
  */
@@ -33,6 +33,10 @@ static struct finding *judge(struct exam *x, const char *key, const char *title,
                        "granted (%s), taken back %.1f ms after %s", state_text(state, text),
                        exam_ms(took), what);
         finding_fact(f, "break_ms", json_real(exam_ms(took)));
+    } else if (exam_stopped(x)) {
+        f = report_add(x->report, key, title, DOCTOR_UNTRIED,
+                       "granted (%s); whether it is kept was not tried to the end",
+                       state_text(state, text));
     } else {
         f = report_add(x->report, key, title, DOCTOR_WRONG,
                        "granted (%s), but not taken back after %s", state_text(state, text), what);
@@ -254,7 +258,7 @@ static void hear(void *user, enum client_action action, const char *path)
 static int wait_for_notice(struct exam *x, struct client_watch *w, struct told *t,
                            struct error *err)
 {
-    uint64_t end = clock_now() + DOCTOR_PATIENCE;
+    uint64_t end = exam_patience(x);
     while (!t->seen && clock_now() < end && !exam_stopped(x)) {
         bool overflow = false;
         if (!client_watch_is_ready(w)) {
@@ -290,6 +294,9 @@ static void try_watch(struct exam *x, struct client_watch *w)
         f = report_add(x->report, key, title, DOCTOR_GOOD,
                        "accepted, and told %.1f ms after another client made a file", took);
         finding_fact(f, "notice_ms", json_real(took));
+    } else if (exam_stopped(x)) {
+        f = report_add(x->report, key, title, DOCTOR_UNTRIED,
+                       "accepted; whether it tells was not tried to the end");
     } else {
         f = report_add(x->report, key, title, DOCTOR_WRONG, "%s",
                        r == -ETIMEDOUT ? "accepted, but nothing is ever told" : err.text);

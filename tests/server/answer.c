@@ -267,6 +267,10 @@ static uint32_t create(struct exchange *x, struct rd msg, struct wr *w)
         return (uint32_t)STATUS_OBJECT_NAME_COLLISION;
     if (status == STATUS_OBJECT_NAME_NOT_FOUND && makes) {
         node = SERVER_MADE;
+        if (x->script.remembers)
+            status = server_make(x, q.name, q.options & FILE_DIRECTORY_FILE, &node);
+        if (x->script.remembers && status)
+            return status;
         r.create_action = FILE_CREATED;
     } else if (status) {
         return status;
@@ -306,6 +310,8 @@ static uint32_t close_file(struct exchange *x, struct rd msg, struct wr *w)
     struct wire_close_response r = {.flags = q.flags & SMB2_CLOSE_FLAG_POSTQUERY_ATTRIB,
                                     .attr = server_attr(&x->script, o->node)};
     x->closed = o->serial;
+    if (o->removes)
+        server_remove(x, o->node);
     server_open_close(x->s, o);
     wire_close_response_encode(w, &r);
     return STATUS_SUCCESS;

@@ -1,8 +1,9 @@
 /*
  * The scripted server's answers to what writes.
  *
- * The table of files never changes: a WRITE lands in the script's sink, whichever file it means,
- * and a SET_INFO that can be read has worked. What a test wants to see of them is that they were
+ * The table of files never changes, but where the script remembers what is made and removed
+ * (made.c): a WRITE lands in the script's sink, whichever file it means, and a SET_INFO that can be
+ * read has worked. What a test wants to see of them is that they were
  * sent, and that refusals by rules are met.
  */
 #include "base/ntstatus.h"
@@ -77,10 +78,17 @@ uint32_t server_set_info(struct exchange *x, struct rd msg, struct wr *w)
     struct wire_set_info_request q;
     if (wire_set_info_request_decode(msg, &q) < 0)
         return REFUSED;
-    if (!server_open_of(x, q.file_id))
+    struct server_open *o = server_open_of(x, q.file_id);
+    if (!o)
         return (uint32_t)STATUS_FILE_CLOSED;
     if (q.info_type != SMB2_0_INFO_FILE || !readable(q.info_class, q.data))
         return REFUSED;
+    if (x->script.remembers && q.info_class == FILE_DISPOSITION_INFORMATION) {
+        uint32_t status = server_may_remove(x, o->node);
+        if (status)
+            return status;
+        wire_disposition_decode(q.data, &o->removes);
+    }
     wire_set_info_response_encode(w);
     return STATUS_SUCCESS;
 }

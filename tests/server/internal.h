@@ -1,7 +1,8 @@
 /*
  * Between the files of the scripted server: server.c receives, answer.c turns a frame of requests
- * into frames of replies, output.c sends them, logon.c knows users and keys, share.c the files,
- * lease.c and notify.c what the server says unasked. Everything here runs on the server's thread.
+ * into frames of replies, made.c keeps what is made, output.c sends them, logon.c knows users and
+ * keys, share.c the files, lease.c and notify.c what the server says unasked. Everything here runs
+ * on the server's thread.
  */
 #ifndef LARDER_TESTS_SERVER_INTERNAL_H
 #define LARDER_TESTS_SERVER_INTERNAL_H
@@ -71,6 +72,7 @@ struct server_open {
     bool listed;     /* a listing was begun, by this pattern */
     size_t pattern_len;
     uint8_t pattern[SERVER_PATTERN_MAX];
+    bool removes; /* its CLOSE removes what it is of */
     bool durable; /* and by what it is known; `conn` is NULL while its client is away */
     uint8_t guid[WIRE_GUID_SIZE], key[WIRE_LEASE_KEY_SIZE];
 };
@@ -174,6 +176,8 @@ struct server {
     struct server_conn conns[SERVER_CONNECTIONS];
     struct server_open *opens;
     size_t open_cap;
+    struct server_node *rows;    /* made.c: the script's, then what was made; NULL: nothing was */
+    size_t row_first, row_count; /* the first that was made */
     uint64_t serial; /* the last one given to a session, tree, open or interim response */
     struct server_out out;
     struct server_held held[SERVER_HELD];
@@ -230,6 +234,14 @@ uint32_t server_write(struct exchange *x, struct rd msg, struct wr *w);
 uint32_t server_flush_file(struct exchange *x, struct rd msg, struct wr *w);
 uint32_t server_lock(struct exchange *x, struct rd msg, struct wr *w);
 uint32_t server_set_info(struct exchange *x, struct rd msg, struct wr *w);
+
+/* ---- made.c: of a script that remembers ---- */
+
+/* A file or directory of this path, which is not there yet. */
+uint32_t server_make(struct exchange *x, struct rd path, bool is_dir, int *ret_node);
+uint32_t server_may_remove(struct exchange *x, int node);
+void server_remove(struct exchange *x, int node);
+void server_made_forget(struct server *s);
 uint32_t server_control(struct exchange *x, struct rd msg, struct wr *w);
 
 /* ---- logon.c: NEGOTIATE, SESSION_SETUP, LOGOFF ---- */

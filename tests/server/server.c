@@ -182,6 +182,7 @@ static struct server *release(struct server *s)
     free(s->scratch);
     free(s->replies);
     free(s->opens);
+    server_made_forget(s);
     free(s);
     return NULL;
 }

@@ -23,7 +23,9 @@
 
 enum {
     SERVER_ROOT = -1,
-    SERVER_MADE = -2, /* what a CREATE made: it has no name, and is not found again */
+    SERVER_MADE = -2, /* what a CREATE made: it has no name, and is not found again, unless the
+                         script `remembers` */
+    SERVER_GONE = -3, /* a row's directory once it was removed there */
 };
 
 struct server_node {
@@ -170,6 +172,7 @@ struct server_script {
     uint64_t hang_up_before;      /* the n-th byte sent since server_play, from 1; 0: never */
     const struct server_node *nodes;
     size_t node_count;
+    bool remembers; /* what is made is there under its name from then on, until it is removed */
     const struct server_rule *rules;
     size_t rule_count;
     const struct server_ioctl *ioctls;
