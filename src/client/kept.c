@@ -356,28 +356,42 @@ int handle_ready(struct conn *c, struct handle *h, struct error *err)
 }
 
 /* Caller holds conn->lock. `all`: also what is only asked back to be closed. */
-static struct handle *first_lost(struct conn *c, bool all)
+static bool is_lost(const struct conn *c, const struct handle *h, bool all)
 {
-    struct list *item;
-    list_for_each(item, &c->kept)
-    {
-        struct handle *h = container_of(item, struct handle, link);
-        const struct kept *k = h->kept;
-        if (h->epoch != c->epoch && !k->dead && !k->busy && (all || !k->closed || k->lock_count))
-            return h;
-    }
-    return NULL;
+    const struct kept *k = h->kept;
+    return h->epoch != c->epoch && !k->dead && !k->busy && (all || !k->closed || k->lock_count);
 }
 
+/* Caller holds conn->lock. How many there are; *ret_lost: whether one of them is lost. */
+static size_t count_kept(const struct conn *c, bool *ret_lost)
+{
+    size_t n = 0;
+    struct list *item;
+    *ret_lost = false;
+    list_for_each(item, &c->kept)
+    {
+        n++;
+        *ret_lost |= is_lost(c, container_of(item, struct handle, link), true);
+    }
+    return n;
+}
+
+/* Once round the list, which others change while one is opened: whatever is looked at goes to its
+ * end, where also new ones come. */
 static int revive(struct conn *c, bool all, struct error *err)
 {
-    struct handle *h;
     int r = 0;
     pthread_mutex_lock(&c->lock);
-    while (conn_may_send(c) && !(all && c->closing) && (h = first_lost(c, all)) &&
-           (r == 0 || r == -EIO))
-        r = reopen_busy(c, h, err);
-    c->stale = first_lost(c, true) != NULL;
+    for (size_t left = count_kept(c, &c->stale); left && !list_empty(&c->kept); left--) {
+        if (!conn_may_send(c) || (all && c->closing) || (r < 0 && r != -EIO))
+            break;
+        struct handle *h = container_of(c->kept.next, struct handle, link);
+        list_del(&h->link);
+        list_add_tail(&c->kept, &h->link);
+        if (is_lost(c, h, all))
+            r = reopen_busy(c, h, err);
+    }
+    count_kept(c, &c->stale);
     pthread_mutex_unlock(&c->lock);
     return r == -EIO ? 0 : r;
 }

@@ -3,16 +3,17 @@
  *
  * One thread a client waits for the loss. The receive thread has told of it and has ended by then;
  * what was under way has been told that it is lost, and waits (again.c) or has failed. The thread
- * dials at once, then with pauses that grow up to ten seconds, each cut by chance, so that the many
- * clients of a server that comes back do not come back together. A server that refuses the logon is
- * asked once a minute: a password that was changed must not lock its owner out.
+ * dials at once, then with pauses that grow up to ten seconds (up to one where connections come
+ * about and are soon lost), each cut by chance, so that the many clients of a server that comes
+ * back do not come back together. A server that refuses the logon is asked once a minute: a
+ * password that was changed must not lock its owner out.
  *
  * What is dialled is the old connection object with nothing agreed yet. The steps are those of
  * client_connect; the session before is named, so that the server ends it if it has not noticed.
  * Opens are opened again (kept.c), and only then is the connection up: everybody may send; those
- * that were to be closed when it was lost are closed after that. What was
- * learnt of the server stays learnt, and what was agreed must be agreed again: threads read it
- * without a lock, and requests were made to its measure.
+ * that were to be closed when it was lost are closed after that. What was learnt of the server
+ * stays learnt, and what was agreed must be agreed again: threads read it without a lock, and
+ * requests were made to its measure.
  */
 #include "client/revive.h"
 
@@ -27,7 +28,8 @@
 #define PAUSE_FIRST   (100 * NS_PER_MS)
 #define PAUSE_MAX     (10 * NS_PER_SEC)
 #define PAUSE_REFUSED (60 * NS_PER_SEC)
-#define SHORT_LIFE    NS_PER_SEC /* a connection that lived no longer was none */
+#define SHORT_LIFE    NS_PER_SEC /* a connection that lived no longer was hardly one, */
+#define PAUSE_SHORT   NS_PER_SEC /* and the next one waits; not long: the server does answer */
 #define ECHOES        8          /* to get as many credits as there were */
 
 /* ---- one attempt ---- */
@@ -143,6 +145,14 @@ static uint64_t longer(uint64_t pause, const struct error *why)
     return pause < PAUSE_MAX ? pause : PAUSE_MAX;
 }
 
+static uint64_t after_a_life(uint64_t pause, uint64_t lived)
+{
+    if (lived >= SHORT_LIFE)
+        return 0;
+    pause = longer(pause, &(struct error){0});
+    return pause < PAUSE_SHORT ? pause : PAUSE_SHORT;
+}
+
 /* False: the client ends. */
 static bool rest(struct conn *c, uint64_t pause)
 {
@@ -210,7 +220,7 @@ static void *run(void *client)
         uint64_t lost_at = clock_now();
         tell_loss(conn);
         conn_bury(conn);
-        pause = clock_now() - since < SHORT_LIFE ? longer(pause, &(struct error){0}) : 0;
+        pause = after_a_life(pause, clock_now() - since);
         if (!revive(c, &pause))
             break;
         since = clock_now();
