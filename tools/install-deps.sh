@@ -8,7 +8,7 @@ packages="gcc meson ninja-build pkg-config libc6-dev
  clang libclang-rt-14-dev
  krb5-kdc krb5-admin-server krb5-user faketime
  samba samba-vfs-modules smbclient tshark python3 iproute2 dpkg-dev git make rsync fio"
-optional="chromium debootstrap"
+optional="chromium debootstrap mandoc groff zsh fish"
 
 lacking() {
     for p in "$@"; do

@@ -44,9 +44,9 @@ const char *larder_version(void);
 int larder_config_new(const char *target, struct larder_config **ret, struct larder_error *err);
 /* One option or setting by name, in any case: username, password, domain, credentials (a file),
  * sec (krb5, ntlmssp, none), keytab, cruid, ip, guest, port, vers, sign, seal, profile, events (a
- * file), keylog (a file), DirectoryCacheLifetime and all the other settings of README.md. `value`
- * is NULL for flags. A profile resets the settings but those of the connection: set it first.
- * -ENOENT for an unknown name, -EINVAL for a bad value. Passwords are wiped when freed. */
+ * file), keylog (a file), DirectoryCacheLifetime and all the other settings of larder-options(5).
+ * `value` is NULL for flags. A profile resets the settings but those of the connection: set it
+ * first. -ENOENT for an unknown name, -EINVAL for a bad value. Passwords are wiped when freed. */
 int larder_config_set(struct larder_config *c, const char *name, const char *value,
                       struct larder_error *err);
 /* The same for a comma-separated list, as after -o; a value in "..." may hold commas. */

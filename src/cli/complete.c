@@ -261,10 +261,10 @@ static void note_takes(void *user, const struct option_line *option)
 }
 
 /* What stands in for a value in the help says what the value is. */
-static void complete_value(struct offers *o, const char *takes, size_t kept)
+static void complete_value(const struct typed *t, struct offers *o, const char *takes, size_t kept)
 {
     if (strncmp(takes, "OPTION", 6) == 0)
-        complete_list(o, kept);
+        complete_list(t, o, kept);
     else if (strncmp(takes, "FILE", 4) == 0)
         complete_files(o, kept, false);
     else if (strncmp(takes, "PROFILE", 7) == 0)
@@ -291,7 +291,7 @@ static bool in_value(const struct typed *t, struct offers *o)
         each_option(t, note_takes, &w);
     }
     if (*w.takes)
-        complete_value(o, w.takes, kept);
+        complete_value(t, o, w.takes, kept);
     return *w.takes;
 }
 

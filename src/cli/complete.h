@@ -35,9 +35,9 @@ void offers_print(struct offers *o);
 char *complete_output(const struct subcommand *sub, char **argv);
 
 /* Each of these offers words that are made of the current one's first `kept` bytes and more. */
-void complete_list(struct offers *o, size_t kept);                      /* after -o */
-void complete_profile(struct offers *o, size_t kept);                   /* PROFILE[:K=V,...] */
-void complete_setting(struct offers *o, size_t kept, const char *text); /* a name, and `text` */
+void complete_list(const struct typed *t, struct offers *o, size_t kept); /* after -o */
+void complete_profile(struct offers *o, size_t kept);                     /* PROFILE[:K=V,...] */
+void complete_setting(struct offers *o, size_t kept, const char *text);   /* a name, and `text` */
 void complete_files(struct offers *o, size_t kept, bool only_directories);
 void complete_mounts(struct offers *o);
 /* //HOST/SHARE/PATH, and a path on the first operand's share. Asks the server where a credential is

@@ -11,6 +11,7 @@
 #include <sys/stat.h>
 
 #include "cli/complete.h"
+#include "cli/mount_options.h"
 #include "mount/place.h"
 
 /* ---- settings ---- */
@@ -73,6 +74,8 @@ static const struct values {
 } values[] = {
     {"sec", {"krb5", "krb5i", "ntlmssp", "ntlmsspi", "none"}},
     {"vers", {"2.0.2", "2.1", "3.0", "3.0.2", "3.1.1", "3", "default"}},
+    {"cache", {"strict", "none"}},
+    {"iocharset", {"utf8"}},
 };
 static const char *const files[] = {"credentials", "cred", "keytab", "events", "keylog"};
 
@@ -99,7 +102,7 @@ static const char *meaning_of(const char *name)
     return NULL;
 }
 
-void complete_list(struct offers *o, size_t kept)
+void complete_list(const struct typed *t, struct offers *o, size_t kept)
 {
     size_t item = last_part(o->current, kept, ",");
     const char *equals = strchr(o->current + item, '=');
@@ -109,6 +112,9 @@ void complete_list(struct offers *o, size_t kept)
         return;
     }
     const char *name;
+    bool value;
+    for (size_t i = 0; t->sub->run == cmd_mount && (name = mount_option_name(i, &value)); i++)
+        offer(o, NULL, "%.*s%s%s", (int)item, o->current, name, value ? "=" : "");
     for (size_t i = 0; (name = share_options_name(i)); i++)
         offer(o, meaning_of(name), "%.*s%s%s", (int)item, o->current, name,
               share_options_takes_value(i) ? "=" : "");

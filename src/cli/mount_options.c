@@ -333,6 +333,17 @@ static const struct mount_option {
 };
 #define OPTIONS (sizeof table / sizeof table[0])
 
+const char *mount_option_name(size_t index, bool *ret_takes_value)
+{
+    for (size_t i = 0; i < OPTIONS; i++) {
+        if (!table[i].set || index-- > 0)
+            continue;
+        *ret_takes_value = table[i].takes == VALUE;
+        return table[i].name;
+    }
+    return NULL;
+}
+
 /* `user` is fstab's, `user=NAME` the share's. */
 static const struct mount_option *find(const char *name, const char *value)
 {

@@ -25,6 +25,11 @@ struct mount_request {
 void mount_request_init(struct mount_request *r);
 void mount_request_done(struct mount_request *r);
 
+/* The names of those that are a mount's alone and change something: index 0 .. ; NULL past the
+ * last.
+ */
+const char *mount_option_name(size_t index, bool *ret_takes_value);
+
 /* The two operands, then every list in its order: what stands in a list may replace a part of the
  * target. The strings stay borrowed. -EINVAL: an option that nobody knows (err has a known one that
  * is near), a bad value, or an option that is refused, with the reason. */

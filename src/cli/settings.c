@@ -15,8 +15,8 @@ static const char help[] =
     "larder settings 23h2\n\n"
     "Shows each setting with its value under a profile (larder, where none is named),\n"
     "what it may be, and what it is for. The names are Windows' where Windows has the\n"
-    "setting (Get-SmbClientConfiguration), and are taken in any case, by\n"
-    "-o NAME=VALUE and by --profile PROFILE:NAME=VALUE,...\n\n"
+    "setting (Get-SmbClientConfiguration). They are given, in any case, as\n"
+    "`-o NAME=VALUE`, or behind a profile: `--profile 23h2:NAME=VALUE,...`.\n\n"
     "  --json   profile, profiles, settings: name, value, unit, min, max or values,\n"
     "           windows (its cmdlet, \"registry\" or null), meaning\n";
 
