@@ -12,6 +12,7 @@
 #             that end in the middle, too) and on the newer Samba; in small over each cipher and signing
 #             algorithm, and on ksmbd in an emulated machine; under ASan and UBSan at full size once, and over
 #             each kind in small
+#   doctor    on ksmbd in an emulated machine
 #   inotify   20,000 remote changes (SOAK_INOTIFY) while six users are busy, on both Sambas
 #   imports   sympy from a mount of every profile; `larder analyze` beside tshark, three times
 #   coherence SOAK_CHANGES (50,000) changes, each answer held against what is promised; two mounts
@@ -65,6 +66,8 @@ work "$build/src/cli/larder" --only git,sqlite,fio,rsync,tar \
 work "$build/src/cli/larder" --full --as plain,signed --newer "$build/newer-samba"
 work "$build/src/cli/larder" --ksmbd "$build/ksmbd" --as plain
 work "$build/src/cli/larder" --ksmbd "$build/ksmbd" --as 2.1,sealed --only sqlite,rsync,tar
+# what the doctor says of a server that is neither Samba nor scripted
+"$here/tests/interop/doctor.py" "$build/src/cli/larder" --ksmbd "$build/ksmbd" || [ $? = 77 ] || failed=$((failed + 1))
 work "$sanitized/src/cli/larder" --full
 work "$sanitized/src/cli/larder" --as $every
 work "$sanitized/src/cli/larder" --as plain,signed --newer "$build/newer-samba"

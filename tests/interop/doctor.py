@@ -1,7 +1,7 @@
 #!/usr/bin/python3
 """`larder doctor` says the truth: on Sambas that have things and on such as had them switched off, one after the other.
 
-doctor.py LARDER [--newer DIRECTORY]; tests/fault/test_doctor.c has what no Samba can be told to do: promises that are
+doctor.py LARDER [--newer DIRECTORY | --ksmbd DIRECTORY]; tests/fault/test_doctor.c has what no Samba can be told to do: promises that are
 given and not kept, refused compounds, a clock that is wrong.
 """
 import glob
@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 
-from bed import LARDER, PASSWORD, Samba, check, equal, finish, larder, newer_samba, user_name, wait_until
+from bed import LARDER, PASSWORD, Ksmbd, Samba, check, equal, finish, larder, made, newer_samba, user_name, wait_until
 from relay import Relay
 
 MADE = ".larder-doctor-"
@@ -225,6 +225,41 @@ def old_dialects(root):
             samba.__exit__()
 
 
+# ---- another server ----
+
+def of_ksmbd(root):
+    """Its directory leases are kept, its watches never tell; and an emulated machine's clock goes as it likes."""
+    with Ksmbd(root=root) as ksmbd:
+        ksmbd.start()
+        ksmbd.say("echo content > file; mkdir sub; chmod 777 .")
+        before = ksmbd.say("find . -type f | xargs cat; find .")
+        run = doctor(ksmbd.target, "--json")
+        ahead = int(ksmbd.say("date +%s").split()[0]) - time.time()
+        report = json.loads(run.stdout)
+        says(report, "dialect", "good", name="3.1.1")
+        says(report, "file_leases", "good", offered=True, granted="read, handle, write", kept=True)
+        says(report, "directory_leases", "good", offered=True, granted="read, handle", kept=True)
+        says(report, "durable", "good", granted=True)
+        says(report, "change_notify", "wrong", accepted=True, kept=False)
+        says(report, "compounds", "good", answered=True)
+        says(report, "case", "good", sensitive=False)
+        promised(report, "lease", "lease")
+        clock = report["findings"]["clock"]
+        check("its clock is as it is over there", abs(clock["ahead_s"] - ahead) < 60, (clock, ahead))
+        equal("something is wrong", (run.returncode, report["well"]), (1, False))
+        equal("what was there is as it was, and nothing else is", ksmbd.say("find . -type f | xargs cat; find ."), before)
+    with Ksmbd("protocol_max=SMB2_10", "signing=mandatory", root=root) as ksmbd:
+        ksmbd.start()
+        ksmbd.say("echo content > file; chmod 777 .")
+        report = json.loads(doctor(ksmbd.target, "--json").stdout)
+        says(report, "dialect", "note", name="2.1")
+        says(report, "signing", "good", active=True, required_by_server=True)
+        says(report, "directory_leases", "note", offered=False)
+        says(report, "change_notify", "wrong", accepted=True, kept=False)
+        says(report, "mount_directories", "wrong")  # a mount would believe the watch until it finds it out
+        promised(report, "watch", "lease")
+
+
 # ---- how it ends, and what it looks like ----
 
 def started(target, **more):
@@ -234,9 +269,9 @@ def started(target, **more):
 def from_afar(samba):
     """Each round trip takes 30 ms, so that there is time to end it in the middle, and to look at it."""
     relay = Relay(samba, delay=0.015)
-    for sig, made in ((signal.SIGINT, "leased"), (signal.SIGTERM, "seen")):
+    for sig, file in ((signal.SIGINT, "leased"), (signal.SIGTERM, "seen")):
         run = started(relay.target, stdout=subprocess.DEVNULL)
-        check(f"{sig.name} in the middle, when there is a file \"{made}\"", wait_until(lambda: glob.glob(f"{samba.share}/{MADE}*/{made}")))
+        check(f"{sig.name} in the middle, when there is a file \"{file}\"", wait_until(lambda: glob.glob(f"{samba.share}/{MADE}*/{file}")))
         run.send_signal(sig)
         equal("ends it", run.wait(20), -sig)
         nothing_left(samba)
@@ -280,6 +315,14 @@ def as_typed(samba):
 
 def main():
     root = None
+    if "--ksmbd" in sys.argv:
+        root = sys.argv[sys.argv.index("--ksmbd") + 1]
+        version = made("ksmbd-root.sh", root)
+        if not version:
+            sys.exit(77)
+        print(version)
+        of_ksmbd(root)
+        finish()
     if "--newer" in sys.argv:
         root = sys.argv[sys.argv.index("--newer") + 1]
         version = newer_samba(root)
