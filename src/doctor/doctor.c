@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/random.h>
 
+#include "base/ntstatus.h"
 #include "doctor/exam.h"
 
 #define PATIENCE        (3 * NS_PER_SEC)
@@ -241,6 +242,18 @@ static void fill_options(struct exam *x, struct client_options *o)
     o->events = (struct conn_events){.lease_broken = lease_broken, .user = x};
 }
 
+static void advise_logon(const struct exam *x, struct finding *f, const struct error *err)
+{
+    if (err->status == STATUS_BAD_NETWORK_NAME)
+        finding_advise(f, "larder shares //%.200s lists what there is", x->share->host);
+    else if (err->status == STATUS_LOGON_FAILURE)
+        finding_advise(f,
+                       "check user=, domain= and the password; a password in -o or a credentials "
+                       "file wins over LARDER_PASSWORD");
+    else if (err->status == STATUS_ACCESS_DENIED)
+        finding_advise(f, "have this user let in on the server, or log on as another one (user=)");
+}
+
 static bool log_on(struct exam *x, struct client_options *o)
 {
     struct error err;
@@ -253,7 +266,8 @@ static bool log_on(struct exam *x, struct client_options *o)
         r = client_connect(o, &x->theirs, &err);
     }
     if (r < 0) {
-        report_add(x->report, "logon", "logging on", DOCTOR_WRONG, "%s", err.text);
+        advise_logon(x, report_add(x->report, "logon", "logging on", DOCTOR_WRONG, "%s", err.text),
+                     &err);
         return false;
     }
     struct client_facts facts;

@@ -305,6 +305,8 @@ def as_typed(samba):
         check(f"{target}: {key} is wrong, in one line", report["findings"][key]["state"] == "wrong"
               and text in report["findings"][key]["text"] and "\n" not in report["findings"][key]["text"], report["findings"])
     run = doctor(samba.target, "--json", password="wrong")
+    check("what to do about a share that is not there is said", "larder shares" in
+          examine(f"{base}/nothere", code=1)["findings"]["logon"]["advice"])
     check("a wrong password is a failed logon", run.returncode == 1 and "LOGON_FAILURE" in json.loads(run.stdout)["findings"]["logon"]["text"],
           run.stdout)
     for args in ((), (samba.target, samba.target), ("share",), (base,)):
@@ -345,10 +347,13 @@ def main():
         samba.__exit__()
     without_promises(root)
     if root:
-        samba = filled(root, "smb3 directory leases=no")
+        samba = filled(root, "smb3 directory leases=no", "protocol_max=SMB3_00", "signing=disabled")
         try:
             report = examine(samba.target)
             says(report, "directory_leases", "note", offered=False)
+            says(report, "dialect", "good", name="3.0")
+            says(report, "signing", "good", active=True, algorithm="AES-CMAC", required_by_server=False)
+            says(report, "encryption", "good", active="none", cipher="AES-128-CCM")
             promised(report, "watch", "lease")
         finally:
             samba.__exit__()
