@@ -12,9 +12,12 @@
 #include <errno.h>
 #include <string.h>
 #include <sys/random.h>
+#include <time.h>
 
 #include "client/operation.h"
 #include "client/seal.h"
+
+#define CENTURY (36525ull * 24 * 3600 * 10000000) /* of a FILETIME */
 
 enum { SALT_SIZE = 32, DIALECTS = 5 };
 
@@ -286,6 +289,17 @@ static int chain(struct secure_preauth *preauth, const struct compound *m, struc
     return r < 0 ? error_set(err, r, 0, "cannot compute SHA-512: %s", strerror(-r)) : 0;
 }
 
+/* A clock that is a century off says nothing; nor does 0. */
+static void learn_clock(struct conn *c, uint64_t theirs)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    uint64_t ours = timespec_to_filetime(now);
+    uint64_t off = theirs > ours ? theirs - ours : ours - theirs;
+    if (theirs && off < CENTURY)
+        atomic_store(&c->server_clock, (int64_t)(theirs - clock_now() / 100));
+}
+
 static int take_response(struct client *c, const struct client_options *options,
                          const struct wire_negotiate_request *asked, struct compound *m,
                          struct secure_preauth *preauth, struct error *err)
@@ -308,9 +322,7 @@ static int take_response(struct client *c, const struct client_options *options,
     int r = check_response(c, asked, &response, err);
     if (r < 0)
         return r;
-    if (response.system_time)
-        atomic_store(&c->conn->server_clock,
-                     (int64_t)response.system_time - (int64_t)(clock_now() / 100));
+    learn_clock(c->conn, response.system_time);
     r = apply(c, asked, &response, err);
     if (r == 0)
         r = check_requirements(c, options, asked, err);

@@ -1,151 +1,27 @@
 /*
- * Each call that can fail made to fail in turn: the k-th allocation, send, receive, connect and
- * thread of a session, for every k.
+ * Each call that can fail made to fail in turn: the k-th allocation, send, receive, connect, thread
+ * and other call of the system, for every k.
  *
- *     failures [--all] [--seconds N] [--jobs N] [--seed N] [--only TEXT]
+ *     failures [--mount] [--all] [--seconds N] [--jobs N] [--seed N] [--only TEXT]
  *
- * The linker puts what stands here before the C library's functions, for all of our objects. A
- * session (session.c) runs once and the calls are counted; then it runs again for each of them,
- * which fails as the system would have it fail. Whatever comes of it must be an error with a text,
- * or the right answer; nothing may be left, crash or hang (batch.c). The server's own thread, which
- * lives in the same process, is spared.
+ * A session (session.c), or with --mount a mount from its start to its end (mounting.c), runs once
+ * and the calls are counted; then it runs again for each of them, which fails (failing.c). Whatever
+ * comes of it must be an error with a text, or the right answer; nothing may be left, crash or hang
+ * (batch.c). The server's own thread, which lives in the same process, is spared.
  */
-#include <errno.h>
-#include <pthread.h>
-#include <stdarg.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
 #include <time.h>
 
 #include "base/clock.h"
 #include "tests/fault/batch.h"
+#include "tests/fault/failing.h"
+#include "tests/fault/mounting.h"
 #include "tests/fault/session.h"
 
-enum call { MEMORY, SEND, RECEIVE, CONNECT, THREAD, CALLS };
-static const struct {
-    const char *name;
-    int errors[2]; /* what it fails with: one of these */
-} calls[CALLS] = {
-    [MEMORY] = {"allocation", {ENOMEM, ENOMEM}},   [SEND] = {"send", {EPIPE, ENOBUFS}},
-    [RECEIVE] = {"receive", {ECONNRESET, ENOMEM}}, [CONNECT] = {"connect", {ECONNREFUSED, EMFILE}},
-    [THREAD] = {"thread", {EAGAIN, EAGAIN}},
-};
-
-static atomic_bool armed;
-static atomic_uint made[CALLS];
-static enum call failing;
-static unsigned failing_at; /* 0: none */
-static int failing_with;
-static _Thread_local bool spared;
-
-/* Whether this call is to fail; errno is set then. */
-static bool fails(enum call c)
-{
-    if (spared || !atomic_load(&armed))
-        return false;
-    unsigned k = atomic_fetch_add(&made[c], 1) + 1;
-    if (c != failing || k != failing_at)
-        return false;
-    errno = failing_with;
-    return true;
-}
-
-/* ---- in place of the C library's ---- */
-
-#define WRAPPED(type, name, ...)                                                                   \
-    type __real_##name(__VA_ARGS__);                                                               \
-    type __wrap_##name(__VA_ARGS__);                                                               \
-    type __wrap_##name(__VA_ARGS__)
-
-WRAPPED(void *, malloc, size_t size)
-{
-    return fails(MEMORY) ? NULL : __real_malloc(size);
-}
-
-WRAPPED(void *, calloc, size_t n, size_t size)
-{
-    return fails(MEMORY) ? NULL : __real_calloc(n, size);
-}
-
-WRAPPED(void *, realloc, void *p, size_t size)
-{
-    return fails(MEMORY) ? NULL : __real_realloc(p, size);
-}
-
-WRAPPED(char *, strdup, const char *s)
-{
-    return fails(MEMORY) ? NULL : __real_strdup(s);
-}
-
-WRAPPED(char *, strndup, const char *s, size_t n)
-{
-    return fails(MEMORY) ? NULL : __real_strndup(s, n);
-}
-
-int __wrap_asprintf(char **ret, const char *format, ...) __attribute__((format(printf, 2, 3)));
-int __wrap_asprintf(char **ret, const char *format, ...)
-{
-    if (fails(MEMORY))
-        return -1;
-    va_list args;
-    va_start(args, format);
-    int len = vasprintf(ret, format, args);
-    va_end(args);
-    return len;
-}
-
-WRAPPED(ssize_t, sendmsg, int fd, const struct msghdr *message, int flags)
-{
-    return fails(SEND) ? -1 : __real_sendmsg(fd, message, flags);
-}
-
-WRAPPED(ssize_t, recv, int fd, void *buf, size_t len, int flags)
-{
-    return fails(RECEIVE) ? -1 : __real_recv(fd, buf, len, flags);
-}
-
-WRAPPED(int, socket, int domain, int type, int protocol)
-{
-    return fails(CONNECT) ? -1 : __real_socket(domain, type, protocol);
-}
-
-WRAPPED(int, connect, int fd, const struct sockaddr *address, socklen_t len)
-{
-    return fails(CONNECT) ? -1 : __real_connect(fd, address, len);
-}
-
-struct start {
-    void *(*run)(void *arg);
-    void *arg;
-};
-
-static void *run_spared(void *arg)
-{
-    struct start start = *(struct start *)arg;
-    free(arg);
-    spared = true;
-    return start.run(start.arg);
-}
-
-WRAPPED(int, pthread_create, pthread_t *ret, const pthread_attr_t *attr, void *(*run)(void *),
-        void *arg)
-{
-    if (fails(THREAD))
-        return failing_with;
-    if (!spared)
-        return __real_pthread_create(ret, attr, run, arg);
-    struct start *start = __real_malloc(sizeof(*start)); /* the server's */
-    if (!start)
-        return ENOMEM;
-    *start = (struct start){run, arg};
-    int r = __real_pthread_create(ret, attr, run_spared, start);
-    if (r)
-        free(start);
-    return r;
-}
+#define TIMEOUT (2 * NS_PER_SEC)
 
 /* ---- trials ---- */
 
@@ -167,35 +43,36 @@ static struct {
 static void describe(size_t i, char *out, size_t cap)
 {
     const struct trial *t = &trials.all[i];
-    snprintf(out, cap, "%s %u fails with %s", calls[t->call].name, t->k, strerrorname_np(t->error));
+    snprintf(out, cap, "%s %u fails with %s", call_name(t->call), t->k, strerrorname_np(t->error));
 }
 
-/* A session in which one call fails, or with k 0 none. */
-static void run_session(const struct trial *t, struct session_result *ret)
+static bool mounts;
+
+/* A run in which one call fails, or with k 0 none. */
+static void run(const struct trial *t, struct session_result *ret)
 {
     const struct server_script script = session_script(SESSION_SIGNED);
-    spared = true;
+    failing_spare(true);
     struct server *s = server_new(&script);
-    spared = false;
+    failing_spare(false);
     if (!s)
         abort();
-    for (unsigned c = 0; c < CALLS; c++)
-        atomic_store(&made[c], 0);
-    failing = t->call;
-    failing_at = t->k;
-    failing_with = t->error;
-    atomic_store(&armed, true);
-    session_run(s, SESSION_SIGNED, 2 * NS_PER_SEC, ret);
-    atomic_store(&armed, false);
-    spared = true;
+    if (mounts) {
+        mounting_run(s, TIMEOUT, t->call, t->k, t->error, ret);
+    } else {
+        failing_begin(t->call, t->k, t->error);
+        session_run(s, SESSION_SIGNED, TIMEOUT, ret);
+        failing_end();
+    }
+    failing_spare(true);
     server_free(s);
-    spared = false;
+    failing_spare(false);
 }
 
 static void try(size_t i)
 {
     struct session_result r;
-    run_session(&trials.all[i], &r);
+    run(&trials.all[i], &r);
     const char *complaint = r.wrong;
     if (r.code < 0 && (r.err.code != r.code || strlen(r.err.text) < 10))
         complaint = "the error says nothing";
@@ -213,31 +90,37 @@ static void try(size_t i)
     }
 }
 
-/* Counts the calls of a good session; a few more are tried, since no two are quite alike. */
+static void add(enum call c, unsigned k, int error, const char *only)
+{
+    char text[200];
+    struct trial *all = realloc(trials.all, (trials.count + 1) * sizeof(*all));
+    if (!all)
+        abort();
+    trials.all = all;
+    all[trials.count] = (struct trial){c, k, error};
+    describe(trials.count, text, sizeof(text));
+    trials.count += strncmp(text, only, strlen(only)) == 0;
+}
+
+/* Counts the calls of a good run; a few more are tried, since no two are quite alike. */
 static void learn(const char *only)
 {
     struct session_result r;
-    char text[200];
-    run_session(&(struct trial){0}, &r); /* what is made once in a process */
-    run_session(&(struct trial){0}, &r);
+    run(&(struct trial){0}, &r); /* what is made once in a process */
+    run(&(struct trial){0}, &r);
     if (r.code < 0 || *r.wrong) {
-        printf("the session itself fails: %s: %s%s\n", r.step, r.err.text, r.wrong);
+        printf("it fails by itself: %s: %s%s\n", r.step, r.err.text, r.wrong);
         exit(1);
     }
-    for (unsigned c = 0; c < CALLS; c++) {
-        unsigned n = atomic_load(&made[c]),
-                 kinds = calls[c].errors[0] == calls[c].errors[1] ? 1 : 2;
-        printf("%u calls: %s\n", n, calls[c].name);
-        for (unsigned k = 1; k <= n + n / 50 + 1; k++) {
-            for (unsigned e = 0; e < kinds; e++) {
-                struct trial *all = realloc(trials.all, (trials.count + 1) * sizeof(*all));
-                if (!all)
-                    abort();
-                trials.all = all;
-                all[trials.count] = (struct trial){(enum call)c, k, calls[c].errors[e]};
-                describe(trials.count, text, sizeof(text));
-                trials.count += strncmp(text, only, strlen(only)) == 0;
-            }
+    for (unsigned i = 0; i < CALLS; i++) {
+        enum call c = (enum call)i;
+        const int *errors = call_errors(c);
+        unsigned n = failing_count(c);
+        printf("%u calls: %s\n", n, call_name(c));
+        for (unsigned k = 1; n && k <= n + n / 50 + 1; k++) {
+            add(c, k, errors[0], only);
+            if (errors[1] != errors[0])
+                add(c, k, errors[1], only);
         }
     }
 }
@@ -251,6 +134,8 @@ int main(int argc, char **argv)
         bool has_value = i + 1 < argc;
         if (!strcmp(argv[i], "--all"))
             all = true;
+        else if (!strcmp(argv[i], "--mount"))
+            mounts = true;
         else if (!strcmp(argv[i], "--seconds") && has_value)
             seconds = (unsigned)atoi(argv[++i]);
         else if (!strcmp(argv[i], "--seed") && has_value)
@@ -260,9 +145,14 @@ int main(int argc, char **argv)
         else if (!strcmp(argv[i], "--only") && has_value)
             only = argv[++i];
         else
-            return fprintf(stderr, "usage: failures [--all] [--seconds N] [--jobs N] [--seed N] "
-                                   "[--only TEXT]\n"),
+            return fprintf(stderr,
+                           "usage: failures [--mount] [--all] [--seconds N] [--jobs N] [--seed N] "
+                           "[--only TEXT]\n"),
                    2;
+    }
+    if (mounts && !mounting_possible()) {
+        printf("skipped: nothing can be mounted here\n");
+        return 77;
     }
     shared = batch_shared(sizeof(*shared));
     learn(only);
@@ -275,7 +165,7 @@ int main(int argc, char **argv)
                                 .run = try,
                                 .describe = describe};
     shared->bad += batch_run(&batch);
-    printf("seed %u: %u of %zu calls failed: %u sessions ended in an error, %u went on; %u badly\n",
+    printf("seed %u: %u of %zu calls failed: %u runs ended in an error, %u went on; %u badly\n",
            seed, shared->done, trials.count, shared->errors, shared->right, shared->bad);
     printf("%u passed, %u failed\n", shared->bad == 0, shared->bad != 0);
     free(trials.all);

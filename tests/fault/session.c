@@ -13,7 +13,7 @@
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
-enum { MANY = 90, BIG = 70000, WRITTEN = 80000 };
+enum { MANY = SESSION_MANY, BIG = 70000, WRITTEN = 80000 };
 
 /* ---- the files ---- */
 
@@ -328,18 +328,25 @@ static int set_options(struct server *server, enum session_kind kind, struct sha
     return r;
 }
 
+int session_share(struct server *server, enum session_kind kind, uint64_t timeout_ns,
+                  struct share **ret, struct error *err)
+{
+    struct share_options o;
+    timeout = timeout_ns;
+    int r = set_options(server, kind, &o, err);
+    if (r == 0)
+        r = share_connect(&o, ret, err);
+    share_options_done(&o);
+    return r;
+}
+
 void session_run(struct server *server, enum session_kind kind, uint64_t timeout_ns,
                  struct session_result *ret)
 {
     struct session s = {.result = ret};
-    struct share_options o;
     struct error err = {0};
     *ret = (struct session_result){.step = "everything"};
-    timeout = timeout_ns;
-    int r = set_options(server, kind, &o, &err);
-    if (r == 0)
-        r = share_connect(&o, &s.share, &err);
-    share_options_done(&o);
+    int r = session_share(server, kind, timeout_ns, &s.share, &err);
     if (r < 0) {
         failed(&s, "connect", r, &err);
         return;

@@ -13,6 +13,8 @@
 /* How the user comes in. */
 enum session_kind { SESSION_GUEST, SESSION_SIGNED, SESSION_SEALED };
 
+enum { SESSION_MANY = 90 }; /* files in the directory "many", whose names begin with `n` */
+
 struct session_result {
     int code;         /* 0: it went through; else of the first step that failed */
     const char *step; /* that step */
@@ -23,6 +25,10 @@ struct session_result {
 
 /* Files, dialect and sink of the server; the sink is the process's one. */
 struct server_script session_script(enum session_kind kind);
+
+/* Its connection alone; no request waits longer than `timeout_ns`. */
+int session_share(struct server *server, enum session_kind kind, uint64_t timeout_ns,
+                  struct share **ret, struct error *err);
 
 /* Runs it. No request waits longer than `timeout_ns`. Nothing of it is left when it returns. */
 void session_run(struct server *server, enum session_kind kind, uint64_t timeout_ns,

@@ -222,6 +222,30 @@ static void test_garbage_in_place_of_any_reply_ends_well(void **state)
     }
 }
 
+static void test_a_clock_that_makes_no_sense_is_unknown(void **state)
+{
+    static const struct {
+        uint64_t time; /* in NEGOTIATE's answer, a FILETIME */
+        bool known;
+    } cases[] = {{0, false},         {1, false},          {134000000000000000, true}, /* in 2025 */
+                 {INT64_MAX, false}, {1ull << 63, false}, {UINT64_MAX, false}};
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        const struct server_rule rule = {SMB2_NEGOTIATE, 1, SERVER_ANYWHERE, SERVER_ALTER, 0};
+        const struct server_alteration alteration = {104, 8, SERVER_SET, cases[i].time, false};
+        struct server_script script = plain_script();
+        script.rules = &rule;
+        script.rule_count = 1;
+        script.alterations = &alteration;
+        script.alteration_count = 1;
+        struct bed b = start_with(&script, 5 * NS_PER_SEC);
+        struct client_facts facts;
+        client_facts(b.client, &facts);
+        assert_int_equal(facts.clock_known, cases[i].known);
+        everything_works(&b);
+        stop(&b);
+    }
+}
+
 static void test_garbage_is_called_by_its_name(void **state)
 {
     static const struct {
@@ -261,6 +285,7 @@ int main(void)
         cmocka_unit_test(test_a_dead_server_is_found_out_by_an_echo),
         cmocka_unit_test(test_a_hang_up_at_every_byte_of_a_session_ends_it_well),
         cmocka_unit_test(test_garbage_in_place_of_any_reply_ends_well),
+        cmocka_unit_test(test_a_clock_that_makes_no_sense_is_unknown),
         cmocka_unit_test(test_garbage_is_called_by_its_name),
     };
     return cmocka_run_group_tests(tests, bed_set_up, bed_tear_down);
