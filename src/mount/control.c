@@ -246,10 +246,12 @@ static int listen_in(struct control *c, struct error *err)
     /* One that is there is of an earlier mount, whose larder may still be ending: the kernel gives
      * its device number to the next as soon as it is unmounted. */
     unlinkat(c->dir, c->name, 0);
-    if (bind(fd, (struct sockaddr *)&address, sizeof(address)) < 0 ||
-        fchmodat(c->dir, c->name, 0600, 0) < 0 || listen(fd, CLIENTS_MAX) < 0 ||
+    bool bound = bind(fd, (struct sockaddr *)&address, sizeof(address)) == 0;
+    if (!bound || fchmodat(c->dir, c->name, 0600, 0) < 0 || listen(fd, CLIENTS_MAX) < 0 ||
         fstatat(c->dir, c->name, &st, AT_SYMLINK_NOFOLLOW) < 0) {
         int rc = error_set(err, -errno, 0, "control socket %s: %s", c->name, strerror(errno));
+        if (bound)
+            unlinkat(c->dir, c->name, 0);
         close(fd);
         return rc;
     }

@@ -27,7 +27,8 @@
 
 enum { RIGHT, FAILED, WRONG, PATIENCE = 30 }; /* of the user, s */
 
-static char dir[64]; /* of the mount that is tried */
+/* Of the mount that is tried: where it is, and where its control socket is. */
+static char base[64], dir[80], sockets[80];
 
 bool mounting_possible(void)
 {
@@ -42,6 +43,31 @@ bool mounting_possible(void)
 void __wrap_log_line(enum log_level level, const char *format, ...);
 void __wrap_log_line(enum log_level level, const char *format, ...)
 {
+}
+
+/* Not the directory of all larders: whose connect() is made to fail takes the others' sockets for
+ * those of dead ones, and sweeps them away. */
+int __wrap_sockdir_own(struct error *err);
+int __wrap_sockdir_own(struct error *err)
+{
+    return open(sockets, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+}
+
+static void make_dirs(void)
+{
+    strcpy(base, "/tmp/larder-test-XXXXXX");
+    if (!mkdtemp(base))
+        abort();
+    snprintf(dir, sizeof(dir), "%s/mount", base);
+    snprintf(sockets, sizeof(sockets), "%s/sockets", base);
+    if (mkdir(dir, 0700) < 0 || mkdir(sockets, 0700) < 0)
+        abort();
+}
+
+static bool remove_dirs(void)
+{
+    bool clean = rmdir(dir) == 0 && rmdir(sockets) == 0;
+    return clean && rmdir(base) == 0;
 }
 
 /* ---- the user ---- */
@@ -267,9 +293,7 @@ void mounting_run(struct server *server, uint64_t timeout_ns, enum call call, un
 {
     struct share *share;
     *ret = (struct session_result){.step = "connect"};
-    strcpy(dir, "/tmp/larder-test-XXXXXX");
-    if (!mkdtemp(dir))
-        abort();
+    make_dirs();
     unsigned before = descriptors();
     struct user user = fork_user();
     ret->code = session_share(server, SESSION_SIGNED, timeout_ns, &share, &ret->err);
@@ -283,5 +307,6 @@ void mounting_run(struct server *server, uint64_t timeout_ns, enum call call, un
         share_free(share, NULL);
         look_for_leftovers(before, ret);
     }
-    rmdir(dir);
+    if (!remove_dirs())
+        snprintf(ret->wrong, sizeof(ret->wrong), "%s is not empty", base);
 }
