@@ -104,8 +104,9 @@ static int start(struct run *r, const char *path, struct error *err)
         on_message, on_exchange, on_open_closed, on_broken, r, on_share_left, on_answered_again};
     const struct stream_events from_streams = {on_record, on_flow_closed, r};
     const struct stream_options ports = {o->ports, o->port_count, o->any_port};
-    int code = o->live_seconds ? packet_reader_live(path, o->live_seconds, &r->reader, err)
-                               : packet_reader_open(path, &r->reader, err);
+    int code = o->live_seconds
+                   ? packet_reader_live(path, o->live_seconds, o->live_end, &r->reader, err)
+                   : packet_reader_open(path, &r->reader, err);
     if (code < 0)
         return code;
     r->analysis = analysis_new(path);

@@ -2,6 +2,8 @@
 #ifndef LARDER_CAPTURE_ANALYZE_H
 #define LARDER_CAPTURE_ANALYZE_H
 
+#include <signal.h>
+
 #include "capture/analysis.h"
 
 struct analyze_progress {
@@ -15,6 +17,8 @@ struct analyze_options {
     bool any_port;
     const struct keyring *keys; /* NULL: none */
     unsigned live_seconds;      /* not 0: the path is an interface, listened to for so long */
+    const volatile sig_atomic_t
+        *live_end; /* or until a signal's handler sets it; NULL: nobody does */
 
     /* Who else wants the operations (a what-if); NULL: nobody. */
     void (*operation)(void *user, const struct operation *o);

@@ -1,12 +1,14 @@
 /*
  * Packets of a live interface, by libpcap, until a deadline. Nothing is filtered: the ports are the
  * streams' business. libpcap is asked without blocking and its descriptor is polled, so that the
- * deadline holds on a silent interface, and a signal that the program catches ends the capture as
- * the deadline would.
+ * deadline holds on a silent interface. It is looked at before each packet, and so is the flag by
+ * which a signal's handler ends the capture: on a busy interface poll is rarely what a signal
+ * meets.
  */
 #include <errno.h>
 #include <pcap/pcap.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -18,6 +20,7 @@ enum { SNAPLEN = 256 << 10, KERNEL_BUFFER = 16 << 20, READ_TIMEOUT_MS = 100 };
 struct live {
     pcap_t *pcap;
     uint64_t deadline; /* of clock_now */
+    const volatile sig_atomic_t *end;
     uint32_t link_type;
     bool nanoseconds;
 };
@@ -30,19 +33,17 @@ static void note_drops(struct packet_reader *reader)
         reader->dropped = (uint64_t)stat.ps_drop + stat.ps_ifdrop;
 }
 
-/* Waits until there may be packets: true, or false at the deadline or when a signal came. */
+/* Waits until there may be packets: true, or false at the end. */
 static bool wait_for_packets(struct live *l)
 {
     uint64_t now = clock_now();
-    if (now >= l->deadline)
+    if (now >= l->deadline || (l->end && *l->end))
         return false;
     uint64_t left_ms = (l->deadline - now) / NS_PER_MS + 1;
     int wait_ms = left_ms < READ_TIMEOUT_MS ? (int)left_ms : READ_TIMEOUT_MS;
     struct pollfd p = {.fd = pcap_get_selectable_fd(l->pcap), .events = POLLIN};
-    if (poll(&p, 1, wait_ms) >= 0)
-        return true;
-    l->deadline = 0; /* it stays the end */
-    return false;
+    poll(&p, 1, wait_ms);
+    return true;
 }
 
 static int live_next(struct packet_reader *reader, struct packet *ret, struct error *err)
@@ -110,8 +111,8 @@ static int activate(struct live *l, const char *interface, struct error *err)
     return 0;
 }
 
-int packet_reader_live(const char *interface, unsigned seconds, struct packet_reader **ret,
-                       struct error *err)
+int packet_reader_live(const char *interface, unsigned seconds, const volatile sig_atomic_t *end,
+                       struct packet_reader **ret, struct error *err)
 {
     struct packet_reader *r = calloc(1, sizeof(*r));
     struct live *l = calloc(1, sizeof(*l));
@@ -128,6 +129,7 @@ int packet_reader_live(const char *interface, unsigned seconds, struct packet_re
         return code;
     }
     l->deadline = clock_now() + seconds * NS_PER_SEC;
+    l->end = end;
     *ret = r;
     return 0;
 }

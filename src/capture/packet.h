@@ -6,6 +6,7 @@
 #ifndef LARDER_CAPTURE_PACKET_H
 #define LARDER_CAPTURE_PACKET_H
 
+#include <signal.h>
 #include <stdbool.h>
 #include <stdint.h>
 
@@ -24,9 +25,10 @@ struct packet_reader;
 /* "-" is standard input. A file that is no capture is refused with what it is (NetMon, ETL, text,
  * empty, a directory) and what to do. */
 int packet_reader_open(const char *path, struct packet_reader **ret, struct error *err);
-/* A live interface, until `seconds` have passed or a signal was caught (libpcap). */
-int packet_reader_live(const char *interface, unsigned seconds, struct packet_reader **ret,
-                       struct error *err);
+/* A live interface (libpcap), until `seconds` have passed or `end` (NULL: nobody does) was set by a
+ * signal's handler. */
+int packet_reader_live(const char *interface, unsigned seconds, const volatile sig_atomic_t *end,
+                       struct packet_reader **ret, struct error *err);
 /* 1: a packet; 0: the end; or a negative errno where the rest cannot be read. */
 int packet_reader_next(struct packet_reader *r, struct packet *ret, struct error *err);
 /* Whether the end came in the middle of a packet or block. */

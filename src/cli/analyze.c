@@ -376,9 +376,11 @@ static int prepare(struct request *r, size_t files)
 }
 
 /* Interrupted, listening ends and what was heard is analysed. */
+static volatile sig_atomic_t listening_ends;
+
 static void end_listening(int signal)
 {
-    (void)signal;
+    listening_ends = signal;
 }
 
 static void listen_live(struct request *r)
@@ -387,6 +389,7 @@ static void listen_live(struct request *r)
     sigaction(SIGINT, &end, NULL);
     sigaction(SIGTERM, &end, NULL);
     r->options.live_seconds = r->seconds ? r->seconds : LIVE_SECONDS;
+    r->options.live_end = &listening_ends;
     r->count = read_capture(r, r->live, true, &r->captures[0]);
 }
 

@@ -519,8 +519,8 @@ static void a_live_interface_is_read_until_the_time_is_up(void **state)
     struct packet_reader *r;
     struct packet p;
     struct error err;
-    assert_int_equal(packet_reader_live("no-such-interface", 1, &r, &err), -ENODEV);
-    int code = packet_reader_live("lo", 1, &r, &err);
+    assert_int_equal(packet_reader_live("no-such-interface", 1, NULL, &r, &err), -ENODEV);
+    int code = packet_reader_live("lo", 1, NULL, &r, &err);
     if (code == -EPERM)
         skip();
     assert_int_equal(code, 0);
@@ -536,6 +536,31 @@ static void a_live_interface_is_read_until_the_time_is_up(void **state)
     assert_true(found);
     assert_in_range((clock_now() - begun) / NS_PER_MS, 900, 3000);
     assert_int_equal(packet_reader_next(r, &p, &err), 0);
+    close(fd);
+    packet_reader_free(r);
+}
+
+static void a_flag_ends_a_live_interface_that_is_never_silent(void **state)
+{
+    struct packet_reader *r;
+    struct packet p;
+    struct error err;
+    volatile sig_atomic_t end = 0;
+    int code = packet_reader_live("lo", 60, &end, &r, &err);
+    if (code == -EPERM)
+        skip();
+    assert_int_equal(code, 0);
+    int fd = socket(AF_INET, SOCK_DGRAM, 0);
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(9)};
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    const uint64_t begun = clock_now();
+    for (int i = 0; i < 100; i++) {
+        sendto(fd, "larder looks", 12, 0, (struct sockaddr *)&to, sizeof(to));
+        assert_int_equal(packet_reader_next(r, &p, &err), 1);
+    }
+    end = SIGINT;
+    assert_int_equal(packet_reader_next(r, &p, &err), 0); /* though more is there */
+    assert_in_range((clock_now() - begun) / NS_PER_MS, 0, 30000);
     close(fd);
     packet_reader_free(r);
 }
@@ -571,6 +596,7 @@ int main(void)
         cmocka_unit_test(what_is_no_capture_is_named),
         cmocka_unit_test(progress_counts_the_bytes_of_the_file),
         cmocka_unit_test(a_live_interface_is_read_until_the_time_is_up),
+        cmocka_unit_test(a_flag_ends_a_live_interface_that_is_never_silent),
     };
     return cmocka_run_group_tests(tests, make_directory, remove_directory);
 }
