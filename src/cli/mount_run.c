@@ -84,12 +84,15 @@ static void may_stop(struct mount *m)
 
 /* ---- the daemon ---- */
 
-/* Lets the caller go: its exit code, and the terminal is no longer ours. */
+/* Lets the caller go: its exit code, and the terminal is no longer ours. Until then this process
+ * stays in the caller's group: only those of systemd's may look at the place of an automount while
+ * somebody waits for it, all others wait themselves. */
 static void tell_caller(int fd, int code)
 {
     unsigned char byte = (unsigned char)code;
     if (fd < 0)
         return;
+    setsid();
     if (write(fd, &byte, 1) != 1)
         log_line(LOG_WARN, "nobody waits for this mount");
     close(fd);
@@ -175,7 +178,6 @@ static int serve_in_background(struct mount_request *r)
         return wait_for_daemon(pid, pipefd[0]);
     }
     close(pipefd[0]);
-    setsid();
     log_to_syslog("larder");
     exit(serve(r, pipefd[1]));
 }

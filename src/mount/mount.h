@@ -56,7 +56,8 @@ struct mount_options {
 /* The caller's uid and gid, modes 0755, 64 threads. mountpoint and fsname are NULL. */
 void mount_options_init(struct mount_options *o);
 
-/* Whether a mount could be made there: a directory, not a larder mount already. Touches no mount
+/* Whether a mount could be made there: a directory, not a larder mount already, and a FUSE that we
+ * may use. Touches no mount
  * that is dead or hangs. 0, or the error with one line that says what to do. */
 int mount_check(const char *mountpoint, struct error *err);
 

@@ -18,7 +18,6 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <signal.h>
-#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -32,6 +31,7 @@
 #include "mount/control.h"
 #include "mount/mount.h"
 #include "mount/place.h"
+#include "mount/said.h"
 #include "mount/session.h"
 #include "mount/watchdog.h"
 
@@ -63,7 +63,16 @@ int mount_check(const char *mountpoint, struct error *err)
         return error_set(err, -ENOTDIR, 0,
                          "mount point %s is not a directory; make one for it with mkdir",
                          mountpoint);
-    return 0;
+    int fd = open("/dev/fuse", O_RDWR | O_CLOEXEC);
+    if (fd >= 0) {
+        close(fd);
+        return 0;
+    }
+    int code = errno;
+    return error_set(err, -code, 0, "/dev/fuse: %s; %s, or give it to the container",
+                     strerror(code),
+                     code == EACCES || code == EPERM ? "chmod 666 /dev/fuse"
+                                                     : "load the module with modprobe fuse");
 }
 
 bool mount_hides(const char *mountpoint)
@@ -78,18 +87,6 @@ bool mount_hides(const char *mountpoint)
     if (dir)
         closedir(dir);
     return names == 3;
-}
-
-/* ---- what libfuse says ---- */
-
-static _Thread_local char fuse_said[256]; /* the last line of this thread */
-
-static void take_fuse_log(enum fuse_log_level level, const char *format, va_list args)
-{
-    vsnprintf(fuse_said, sizeof(fuse_said), format, args);
-    fuse_said[strcspn(fuse_said, "\n")] = '\0';
-    if (level > FUSE_LOG_ERR)
-        log_line(LOG_DETAIL, "%s", fuse_said);
 }
 
 /* ---- the session ---- */
@@ -120,11 +117,13 @@ static int session_new(struct mount *m, const struct mount_options *o, struct er
 
     char *argv[] = {(char *)"larder", (char *)"-o", list, NULL};
     struct fuse_args args = FUSE_ARGS_INIT(3, argv);
-    fuse_said[0] = '\0';
+    struct said said;
+    said_begin(&said);
     m->session = fuse_session_new(&args, &mount_ops, sizeof(mount_ops), m);
+    said_end(&said, !m->session);
     fuse_opt_free_args(&args);
     if (!m->session)
-        return error_set(err, -EINVAL, 0, "FUSE session: %s", fuse_said);
+        return error_set(err, -EINVAL, 0, "FUSE session: %s", said.text);
     return 0;
 }
 
@@ -179,20 +178,29 @@ static ssize_t read_request(int fd, void *buf, size_t len, void *user)
     return read(fd, buf, len);
 }
 
+/* What to do about what fusermount3 says. */
+static const char *mount_hint(const char *said)
+{
+    if (strstr(said, "no write access"))
+        return ": who is not root mounts on a directory of his own";
+    if (strstr(said, "failed to exec"))
+        return ": who is not root needs fusermount3, of the package fuse3";
+    return "";
+}
+
 static int session_mount(struct mount *m, const struct mount_options *o, struct error *err)
 {
+    struct said said;
+    said_begin(&said);
     errno = 0;
-    fuse_said[0] = '\0';
-    if (fuse_session_mount(m->session, m->mountpoint) < 0) {
-        int code = errno ? errno : EIO;
+    int rc = fuse_session_mount(m->session, m->mountpoint);
+    int code = errno ? errno : EIO;
+    said_end(&said, rc < 0);
+    if (rc < 0)
         return error_set(err, -code, 0, "mounting on %s: %s%s", m->mountpoint,
-                         fuse_said[0] ? fuse_said : strerror(code),
-                         o->allow_other && geteuid() != 0
-                             ? " (allow_other needs user_allow_other in /etc/fuse.conf)"
-                             : "");
-    }
+                         said.text[0] ? said.text : strerror(code), mount_hint(said.text));
     struct fuse_custom_io io = {.writev = write_reply, .read = read_request};
-    int rc = fuse_session_custom_io(m->session, &io, fuse_session_fd(m->session));
+    rc = fuse_session_custom_io(m->session, &io, fuse_session_fd(m->session));
     if (rc < 0)
         return error_set(err, rc, 0, "FUSE session: %s", strerror(-rc));
     struct place at;
@@ -271,7 +279,7 @@ static void complain(void *user, const char *text)
 static void log_outages(struct mount *m)
 {
     struct share_outages now;
-    char times[48] = "";
+    char times[64] = "";
     share_outages(m->share, &now);
     unsigned lost = now.lost - m->outages.lost, back = now.back - m->outages.back;
     if (lost > 1)
@@ -341,6 +349,10 @@ static int check_root(struct share *share, struct error *err)
         return 0;
     struct share_entry found;
     int rc = share_getattr(share, share_root(share), &found, err);
+    if (rc == -ENOENT)
+        return error_set(err, rc, 0,
+                         "there is no %s in the share; make it (larder mkdir), or leave it away",
+                         path);
     if (rc == -ESTALE || (rc == 0 && !file_attr_is_dir(&found.attr)))
         rc = error_set(err, -ENOTDIR, 0, "%s in the share is not a directory", path);
     return rc;
@@ -391,8 +403,6 @@ int mount_start(struct share *share, const struct mount_options *options, struct
     int rc = mount_check(options->mountpoint, err);
     if (rc < 0)
         return rc;
-    fuse_set_log_func(take_fuse_log);
-
     struct mount *m = mount_new(share, options, &failed);
     if (!m)
         goto fail;
