@@ -2,8 +2,10 @@
 """manual.py LARDER PAGES: the manual says what the program says of itself.
 
 Every subcommand has a help that fits a screen and leads with an example of its own, and a page with just the options of
-that help; larder(1) names them all. larder-options(5) has every option and every setting, and no other; larder-events(5) has every event and every reason of the code; what pages refer to is there. No page gives
-mandoc or groff, as far as they are installed, anything to warn of."""
+that help; larder(1) names them all. larder-options(5) has every option and every setting, and no other; the figures in
+docs/settings.md are the code's; larder-events(5) has every event and every reason of the code; what pages refer to is
+there. No page gives mandoc or groff, as far as they are installed, anything to warn of."""
+import json
 import os
 import re
 import shutil
@@ -102,6 +104,27 @@ def check_options():
           set(re.findall(r'^    \{"(\w+)", (?:FLAG|NUMBER|ANYTHING)\},', table, re.M)))
 
 
+def figure(text):
+    """64 MiB, 10, true, as the table in the docs has them and as settings --json does."""
+    found = re.fullmatch(r"(\d+)(?: (KiB|MiB|GiB))?", text)
+    if found:
+        return int(found[1]) << {"KiB": 10, "MiB": 20, "GiB": 30}.get(found[2], 0)
+    return {"true": True, "false": False}.get(text, text)
+
+
+def check_docs():
+    """The figures of docs/settings.md; a column that is left empty is no other than the first."""
+    profiles = {p: {s["name"]: s["value"] for s in json.loads(larder("settings", "--json", p))["settings"]} for p in ("larder", "23h2")}
+    rows = re.findall(r"^\| (`[A-Z]\w+`(?:, `\w+`)*) \|[^|\n]*\| *([^|\n]*?) *\| *([^|\n]*?) *\|", open(f"{TOP}/docs/settings.md").read(), re.M)
+    check("docs/settings.md has a table of settings", len(rows) > 20, rows)
+    for names, own, windows in rows:
+        names = re.findall(r"\w+", names)
+        for profile, text in (("larder", own), ("23h2", windows or own)):
+            values = text.split(", ") if len(names) > 1 else [text]
+            for name, value in zip(names, values, strict=True):
+                check(f"docs/settings.md has {name} of {profile}", figure(value) == profiles[profile].get(name), (value, profiles[profile].get(name)))
+
+
 def check_mount_helper():
     run = subprocess.run(["mount.larder", "--help"], executable=LARDER, stdout=subprocess.PIPE, text=True)
     told, documented = help_options(run.stdout), page_options(PAGES["mount.larder.8"])
@@ -159,6 +182,7 @@ for subcommand in subcommands:
 equal("larder(1) names every subcommand", set(re.findall(r"^\.It Cm (\w+)", section(PAGES["larder.1"], "DESCRIPTION"), re.M)), set(subcommands))
 equal("every page is installed", {p for p in os.listdir(f"{TOP}/man") if re.search(r"\.\d$", p)}, set(PAGES) - {"larder-options.5", "larder.3"})
 check_options()
+check_docs()
 check_mount_helper()
 check_events()
 check_library()
