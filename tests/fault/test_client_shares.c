@@ -256,6 +256,13 @@ static void test_nonsense_is_told(void **state)
     bad = good;
     bad.data[24 + 12] = 0xff; /* more entries than there are */
     says(&bad, STATUS_SUCCESS, NULL, -EBADMSG, "malformed");
+    enum { FIRST_STRING = 24 + 24 + 3 * 12 }; /* behind header, struct and entries */
+    bad = good;
+    bad.data[FIRST_STRING] = 1; /* less room than the string has characters */
+    says(&bad, STATUS_SUCCESS, NULL, -EBADMSG, "malformed");
+    bad = good;
+    bad.data[FIRST_STRING + 4] = 1; /* it begins elsewhere */
+    says(&bad, STATUS_SUCCESS, NULL, -EBADMSG, "malformed");
     for (size_t cut = 1; cut < stub.len; cut += 3) { /* whole fragments of a stub that ends early */
         struct bytes_of shorter = stub;
         shorter.len -= cut;
