@@ -267,8 +267,8 @@ def started(target, **more):
 
 
 def from_afar(samba):
-    """Each round trip takes 30 ms, so that there is time to end it in the middle, and to look at it."""
-    relay = Relay(samba, delay=0.015)
+    """Each round trip takes 22 ms, so that there is time to end it in the middle, and to look at it."""
+    relay = Relay(samba, delay=0.011)
     for sig, file in ((signal.SIGINT, "leased"), (signal.SIGTERM, "seen")):
         run = started(relay.target, stdout=subprocess.DEVNULL)
         check(f"{sig.name} in the middle, when there is a file \"{file}\"", wait_until(lambda: glob.glob(f"{samba.share}/{MADE}*/{file}")))
@@ -291,7 +291,7 @@ def from_afar(samba):
         report = json.load(out)
     check("it shows what it is at, and takes that away", b"larder: doctor: " in shown and shown.endswith(b"\r\x1b[K"), shown)
     says(report, "round_trip", "note")
-    check("the distance is told", 30 <= report["findings"]["round_trip"]["median_ms"] < 300, report["findings"]["round_trip"])
+    check("the distance is told", 22 <= report["findings"]["round_trip"]["median_ms"] < 300, report["findings"]["round_trip"])
     says(report, "file_leases", "good", kept=True)
     nothing_left(samba)
 
