@@ -24,6 +24,10 @@ soak: deps all
 bench: deps all
 	@bench/run.sh $(BUILD)
 
+# Debian packages, in $(BUILD)/packages/debs, tried on a clean system of their own.
+package: deps
+	@tests/packages/packages.py $(BUILD)/src/cli/larder $(BUILD)/packages
+
 # The loader has to hear of a new library, but for what is only staged (DESTDIR=...).
 install: all
 	meson install --no-rebuild -C $(BUILD)
@@ -32,4 +36,4 @@ install: all
 clean:
 	rm -rf $(BUILD) $(BUILD)-asan
 
-.PHONY: all deps demo check soak bench install clean
+.PHONY: all deps demo check soak bench package install clean

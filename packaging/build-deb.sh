@@ -38,4 +38,4 @@ mv build.log "$out/build.log"
 mv larder_* larder-dbgsym_* liblarder*_* "$out"
 cd "$out"
 lintian --allow-root --fail-on error,warning larder_*.changes
-ls larder_* liblarder*
+ls larder* liblarder*

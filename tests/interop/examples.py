@@ -59,6 +59,8 @@ def the_library_is_what_its_header_says(root):
     equal("a program links liblarder alone", output("pkg-config", "--libs-only-l", "larder").split(), ["-llarder"])
     equal("pkg-config and the library agree on the version", output("pkg-config", "--modversion", "larder").strip(),
           os.path.basename(os.path.realpath(library)).split(".so.")[1])
+    changelog = open(os.path.join(TOP, "packaging/debian/changelog")).readline()
+    equal("and so does Debian's changelog", re.search(r"\((.*?)\)", changelog)[1], output("pkg-config", "--modversion", "larder").strip())
     symbols = os.path.join(TOP, "packaging/debian/liblarder0.symbols")
     listed = set(re.findall(r"^ (larder_\w+)@LARDER_0 ", open(symbols).read(), flags=re.M))
     equal("Debian's list of symbols has them all: packaging/debian/liblarder0.symbols", listed, declared())
