@@ -242,6 +242,10 @@ void cache_promises_lost(struct cache *c);
  * servers tell late or never; nor names under which the server may know something else (short
  * names; non-ASCII ones that no listing has so). Noted anew, it goes on. */
 void cache_watched(struct cache *c);
+/* There are servers that take the request and never tell anything. So it is with one that has told
+ * of nothing yet, and some seconds ago it had something to tell: a name that we made or removed, of
+ * which servers tell, too, or what a directory's time shows that others did. */
+bool cache_watch_is_mute(const struct cache *c, uint64_t now);
 /* It ended without a gap: beliefs fall back to what is left of their lifetimes. */
 void cache_unwatched(struct cache *c);
 

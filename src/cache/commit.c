@@ -95,6 +95,7 @@ uint64_t cache_commit_attr(struct cache *c, struct cache_file *f, const struct f
 {
     if (!cache_file_same(f, attr) || !attr_newest(f, ticket))
         return 0;
+    watch_weigh(c, f, attr, now);
     identify_by_attr(c, f, attr);
     if (!c->enabled[OBSERVE_INFO]) {
         file_hear(f, attr, stamp_of(ticket));

@@ -28,8 +28,9 @@
 #define DOUBTS_MAX        32   /* names of one directory that were noticed and not asked for yet */
 #define ECHOES_MAX        1024 /* names of which notices of own changes are awaited */
 #define ECHO_WAIT         (5 * NS_PER_SEC)
-#define MISSED_MAX        512              /* names whose last misses are remembered */
-#define COARSE_CLOCK      (2 * NS_PER_SEC) /* of times on a server, FAT's being the worst */
+#define PROOF_WAIT        (10 * NS_PER_SEC) /* for the first notice of a watch that ought to tell */
+#define MISSED_MAX        512               /* names whose last misses are remembered */
+#define COARSE_CLOCK      (2 * NS_PER_SEC)  /* of times on a server, FAT's being the worst */
 
 /* Orders are serial numbers. */
 static inline bool order_after(uint64_t a, uint64_t b)
@@ -189,7 +190,9 @@ struct cache {
     uint64_t max_age;       /* ns; 0: promises prolong nothing */
     uint64_t promise_epoch; /* grows when all promises are lost */
     bool watched;
-    uint64_t watched_from; /* order */
+    bool watch_tells;       /* the watch that stands has told of something */
+    uint64_t unheard_since; /* clock: it ought to have told of something since; 0: of nothing yet */
+    uint64_t watched_from;  /* order */
     uint64_t noticed_lost; /* order before which nothing was asked that is believed, but by lease */
     uint64_t uprooted;     /* the newest of cache_file.uprooted */
     struct hash echoes;    /* struct echo, by name */
@@ -413,6 +416,13 @@ struct term listed_attr_term(const struct cache *c, const struct cache_listing *
 /* Whether a lease on f covers what was asked with this order. */
 bool lease_covers(const struct cache *c, const struct cache_file *f, uint64_t asked);
 /* Whether the held listing of dir is good but for its age, and a STAT can tell. */
+/* Something has changed of which a watch that stands tells. */
+void watch_ought_to_tell(struct cache *c, uint64_t now);
+/* The same, where `attr`, which is newer than what was heard of `dir`, shows that names came or
+ * went there, none of them by us. */
+void watch_weigh(struct cache *c, const struct cache_file *dir, const struct file_attr *attr,
+                 uint64_t now);
+
 bool may_be_verified(const struct cache *c, const struct cache_file *dir, uint64_t now);
 /* The listing that was just believed: what its directory was by then. */
 void base_taken(struct cache_file *dir, struct cache_ticket ticket);

@@ -269,6 +269,7 @@ void echo_expect(struct cache *c, struct cache_file *dir, const char *name, size
     if (!c->watched || !order_after(ticket.order, c->watched_from) ||
         !order_after(ticket.order, c->noticed_lost))
         return;
+    watch_ought_to_tell(c, now);
     uint64_t key = echo_key(c, dir, name, len), exact = exact_of(c, name, len);
     struct echo *e = echo_find(c, key, exact, now);
     if (!e)
@@ -412,6 +413,7 @@ static bool noticed_in(struct cache *c, struct cache_file *dir, enum cache_notic
 bool cache_noticed(struct cache *c, enum cache_notice action, const char *path, size_t len,
                    uint64_t now)
 {
+    c->watch_tells = true;
     if (len)
         return noticed_in(c, c->root, action, path, len, true, now);
     drop_attr(c, c->root, MISS_CHANGED);
@@ -445,5 +447,6 @@ void cache_reach(const struct cache *c, const char *path, size_t len, cache_reac
 
 void cache_notices_lost(struct cache *c)
 {
+    c->watch_tells = true;
     c->noticed_lost = ++c->order;
 }

@@ -267,7 +267,30 @@ void cache_watched(struct cache *c)
     if (c->watched)
         return;
     c->watched = true;
+    c->watch_tells = false;
+    c->unheard_since = 0;
     c->watched_from = ++c->order;
+}
+
+bool cache_watch_is_mute(const struct cache *c, uint64_t now)
+{
+    return c->watched && !c->watch_tells && c->unheard_since && now >= c->unheard_since &&
+           now - c->unheard_since >= PROOF_WAIT;
+}
+
+void watch_ought_to_tell(struct cache *c, uint64_t now)
+{
+    if (c->watched && !c->unheard_since)
+        c->unheard_since = now;
+}
+
+void watch_weigh(struct cache *c, const struct cache_file *dir, const struct file_attr *attr,
+                 uint64_t now)
+{
+    const struct cache_ticket heard = {.order = dir->info.order, .sent = dir->info.sent};
+    if (dir->is_dir && dir->heard && !dir->info_listed && attr->written != dir->attr.written &&
+        names_unchanged(dir, heard) && watch_covers(c, dir, dir->info.asked))
+        watch_ought_to_tell(c, now);
 }
 
 void cache_unwatched(struct cache *c)

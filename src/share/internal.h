@@ -215,6 +215,9 @@ void tell_all(struct share *s);
 
 void watch_start(struct share *s);
 void watch_done(struct share *s); /* before the client goes */
+/* With lock, before something is changed or listed: a watch that would have told something by now
+ * is given up. */
+void watch_must_tell(struct share *s);
 /* The plan says VERIFY: one round trip. With lock on entry and exit, not while it waits. */
 bool watch_verify(struct share *s, struct cache_file *dir);
 /* With lock: the attributes of a directory whose listing is held, asked for with `ticket` (NULL: it

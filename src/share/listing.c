@@ -47,6 +47,7 @@ struct fetch {
 /* With the lock. */
 static int begin(struct share *s, struct fetch *f, struct error *err)
 {
+    watch_must_tell(s);
     promise_let_tell_in(s, f->dir);
     int r = share_wire_path(s, f->dir, NULL, 0, &f->path, err);
     if (r < 0)

@@ -109,6 +109,7 @@ bool own_modified(const struct share_watch *w, const char *name, const struct ca
 uint64_t own_begins(struct share *s, const struct cache_file *dir, const char *name, bool came)
 {
     struct share_watch *w = watch_dir_of(s, dir);
+    watch_must_tell(s);
     if (!w)
         return 0;
     size_t size = strlen(name) + 1;

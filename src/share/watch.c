@@ -5,6 +5,8 @@
  * A server that takes the request and never answers would be believed for ever. It is found out by
  * what is verified: where a directory turns out changed and no notice at all came between two such
  * findings that are a while apart, the watch is given up, and beliefs live by time again.
+ *
+ * One that never told anything is given up sooner (cache_watch_is_mute).
  */
 #include <errno.h>
 #include <stdlib.h>
@@ -209,6 +211,20 @@ void watch_done(struct share *s)
     s->watch_started = false;
 }
 
+/* With the lock. */
+static void give_up(struct share *s)
+{
+    s->watch_silent = true;
+    ended(s);
+    stop(s);
+}
+
+void watch_must_tell(struct share *s)
+{
+    if (s->watched && cache_watch_is_mute(s->cache, clock_now()))
+        give_up(s);
+}
+
 /* Something has changed without a word. With the lock. */
 static void missed(struct share *s)
 {
@@ -216,9 +232,7 @@ static void missed(struct share *s)
     if (!s->watched)
         return;
     if (s->doubt_since && s->notices == s->doubt_notices && now - s->doubt_since >= SILENCE) {
-        s->watch_silent = true;
-        ended(s);
-        stop(s);
+        give_up(s);
     } else if (!s->doubt_since || s->notices != s->doubt_notices) {
         s->doubt_since = now;
         s->doubt_notices = s->notices;

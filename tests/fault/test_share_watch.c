@@ -330,6 +330,24 @@ static void a_server_that_never_tells_is_not_believed_for_long(void **state)
     stop(b);
 }
 
+/* What we change ourselves it would have to tell of. */
+static void nor_one_that_does_not_tell_of_our_own_changes(void **state)
+{
+    struct bed *b = start("profile=larder,Watches=true,CacheMaxAge=60");
+    struct share_entry dir;
+    uint64_t begun = clock_now();
+    wait_for_watch(b, "watching");
+    assert_int_equal(share_stat_path(b->share, "d", &dir, NULL), 0);
+    while (!watch_is(b, "silent")) { /* the table of names has it all the time */
+        assert_int_equal(share_remove(b->share, dir.node, "even", false, NULL), 0);
+        if (clock_now() - begun > PATIENCE)
+            fail_msg("the silent server was not found out");
+        usleep(100000);
+    }
+    share_node_unref(b->share, dir.node);
+    stop(b);
+}
+
 static void a_server_that_tells_stays_believed(void **state)
 {
     struct bed *b = start("profile=larder,Watches=true,actimeo=1,CacheMaxAge=60");
@@ -372,6 +390,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_server_that_never_tells_is_not_believed_for_long),
+        cmocka_unit_test(nor_one_that_does_not_tell_of_our_own_changes),
         cmocka_unit_test(a_server_that_tells_stays_believed),
         cmocka_unit_test(a_watch_that_the_server_ends_is_believed_no_more),
         cmocka_unit_test(a_kept_handle_of_what_was_modified_is_closed),

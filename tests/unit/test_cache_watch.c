@@ -39,6 +39,55 @@ static void a_watch_covers_listing_negatives_and_directories(void **state)
     end(&w);
 }
 
+static void one_that_tells_of_none_of_our_own_changes_is_mute(void **state)
+{
+    for (int tells = 0; tells < 2; tells++) {
+        struct world w;
+        struct cache_file *d = watched(&w);
+        pass(&w, 60 * S);
+        assert_false(cache_watch_is_mute(w.c, w.now)); /* nobody changed anything */
+        make(&w, d, "own", file(5, 5));
+        assert_false(cache_watch_is_mute(w.c, w.now));
+        if (tells)
+            notice(&w, CACHE_ADDED, "d/own");
+        pass(&w, 10 * S);
+        assert_int_equal(cache_watch_is_mute(w.c, w.now), !tells);
+        cache_unwatched(w.c);
+        cache_watched(w.c); /* another one is judged anew */
+        assert_false(cache_watch_is_mute(w.c, w.now));
+        drop(&w, d);
+        end(&w);
+    }
+}
+
+static void and_one_that_has_missed_what_a_directorys_time_shows(void **state)
+{
+    enum { PLAIN, SAME_TIME, TOLD, OWN, OLDER_THAN_THE_WATCH, CASES };
+    for (int what = 0; what < CASES; what++) {
+        struct world w;
+        BEGIN(&w, "larder", NULL);
+        struct cache_file *d = subdirectory(&w, "d", 99);
+        if (what != OLDER_THAN_THE_WATCH)
+            cache_watched(w.c);
+        attr_of(&w, d, dir_at(99, 7));
+        cache_watched(w.c);
+        pass(&w, 60 * S);
+        if (what == TOLD)
+            notice(&w, CACHE_MODIFIED, "elsewhere");
+        if (what == OWN)
+            make(&w, d, "own", file(5, 5));
+        pass(&w, 9 * S);
+        attr_of(&w, d, dir_at(99, what == SAME_TIME ? 7 : 8));
+        assert_false(cache_watch_is_mute(w.c, w.now)); /* it may be on its way */
+        if (what == OWN)
+            notice(&w, CACHE_ADDED, "d/own");
+        pass(&w, 10 * S);
+        assert_int_equal(cache_watch_is_mute(w.c, w.now), what == PLAIN);
+        drop(&w, d);
+        end(&w);
+    }
+}
+
 static void of_written_data_a_watch_may_not_tell(void **state)
 {
     struct world w;
@@ -500,6 +549,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_watch_covers_listing_negatives_and_directories),
+        cmocka_unit_test(one_that_tells_of_none_of_our_own_changes_is_mute),
+        cmocka_unit_test(and_one_that_has_missed_what_a_directorys_time_shows),
         cmocka_unit_test(of_written_data_a_watch_may_not_tell),
         cmocka_unit_test(a_listing_under_a_watch_tells_of_directories_for_longer_than_of_files),
         cmocka_unit_test(a_name_that_came_or_went_is_asked_for_and_the_others_are_not),
