@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/nearest.h"
 #include "cli/cli.h"
 
 static const struct subcommand subcommands[] = {
@@ -119,6 +120,11 @@ int main(int argc, char **argv)
     for (size_t i = 0; i < SUBCOMMANDS; i++)
         if (strcmp(argv[1], subcommands[i].name) == 0)
             return run(subcommands[i].run, argc, argv, 1);
-    fprintf(stderr, "larder: no subcommand \"%s\" (try larder --help)\n", argv[1]);
+    struct nearest n = nearest_to(argv[1]);
+    for (size_t i = 0; i < SUBCOMMANDS; i++)
+        nearest_offer(&n, subcommands[i].name);
+    const char *meant = nearest_meant(&n);
+    fprintf(stderr, "larder: no subcommand \"%s\"%s%s%s (try larder --help)\n", argv[1],
+            meant ? ": did you mean " : "", meant ? meant : "", meant ? "?" : "");
     return EXIT_USAGE;
 }
