@@ -354,7 +354,8 @@ static int check_root(struct share *share, struct error *err)
                          "there is no %s in the share; make it (larder mkdir), or leave it away",
                          path);
     if (rc == -ESTALE || (rc == 0 && !file_attr_is_dir(&found.attr)))
-        rc = error_set(err, -ENOTDIR, 0, "%s in the share is not a directory", path);
+        rc = error_set(err, -ENOTDIR, 0,
+                       "%s in the share is not a directory; mount the one that it is in", path);
     return rc;
 }
 
