@@ -25,9 +25,9 @@ def output(*command, **more):
     return subprocess.run(command, stdout=subprocess.PIPE, check=True, text=True, **more).stdout
 
 
-def find(root, name):
+def find(root, name, under=""):
     for directory, _, files in os.walk(root):
-        if name in files:
+        if name in files and directory.endswith(under):
             return os.path.join(directory, name)
     raise FileNotFoundError(name)
 
@@ -38,7 +38,7 @@ def install(root):
     os.environ["PKG_CONFIG_SYSROOT_DIR"] = root
     os.environ["PKG_CONFIG_LIBDIR"] = os.path.dirname(find(root, "larder.pc"))
     os.environ["LD_LIBRARY_PATH"] = os.path.dirname(find(root, "liblarder.so"))
-    os.environ["PATH"] = os.path.dirname(find(root, "larder")) + ":" + os.environ["PATH"]
+    os.environ["PATH"] = os.path.dirname(find(root, "larder", "bin")) + ":" + os.environ["PATH"]
 
 
 def declared():
@@ -123,6 +123,35 @@ def events_are_shown(program, samba, options):
     check("events: the last line is what was counted", lines[-1].get("round_trips", 0) > 0 and lines[-1]["events_lost"] == 0, lines[-1])
 
 
+def application(work, name, directories):
+    """Imports forty modules, the last directory of its search path has them."""
+    top = f"{work}/{name}"
+    for d in range(directories):
+        os.makedirs(f"{top}/path{d}")
+    for m in range(40):
+        with open(f"{top}/path{directories - 1}/module{m}.py", "w") as f:
+            f.write(f"value = {m}\n")
+    with open(f"{top}/tool.py", "w") as f:
+        f.write(f"import os, sys\ntop = os.path.dirname(__file__)\nsys.path[:0] = [f'{{top}}/path{{d}}' for d in range({directories})]\n"
+                "print(sum(__import__(f'module{m}').value for m in range(40)))\n")
+    subprocess.run(["chmod", "-R", "a+rX", top], check=True)
+    return top
+
+
+def the_job_guards_a_start(work):
+    job = open(f"{EXAMPLES}/ci/github.yml").read()
+    step = re.search(r"run: \./(guard\.sh .*)$", job, flags=re.M)[1]
+    for name, directories, code in (("thrifty", 1, 0), ("searching", 16, 3)):
+        summary = f"{work}/{name}.md"
+        env = dict(os.environ, APPLICATION=application(work, name, directories), GITHUB_STEP_SUMMARY=summary)
+        run = subprocess.run(["bash", "-eo", "pipefail", "-c", f"{EXAMPLES}/ci/{step}"], env=env, stdin=subprocess.DEVNULL,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120)
+        equal(f"guard: the {name} application: exit {code}", run.returncode, code) or print(run.stderr)
+        check("guard: the job's summary has the table", "| QUERY_DIRECTORY" in open(summary).read(), run.stdout)
+        equal("guard: what was too much is named", [m for m in ("SMB2 messages of 25h2", "CREATE of 25h2") if m in run.stderr],
+              ["SMB2 messages of 25h2", "CREATE of 25h2"] if code else [])
+
+
 with Samba() as samba, tempfile.TemporaryDirectory() as work:
     os.chmod(work, 0o755)
     os.makedirs(f"{samba.share}/dir/ünder")
@@ -137,4 +166,5 @@ with Samba() as samba, tempfile.TemporaryDirectory() as work:
     the_header_is_one_of_its_own(work)
     a_directory_is_listed(build(work, "list"), samba, f"credentials={credentials}")
     events_are_shown(build(work, "events"), samba, f"credentials={credentials}")
+    the_job_guards_a_start(work)
 finish()
