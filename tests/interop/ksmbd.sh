@@ -55,8 +55,10 @@ write_overlay() {
 }
 
 # With DIR under its own name in the root: it is mounted for these programs alone, and goes with them.
+# Mounts of tests that run meanwhile would not end as long as they are in there, too: they leave it.
 in_root='root=$1 dir=$2
 shift 2
+awk "\$3 ~ /^fuse/ { print \$2 }" /proc/self/mounts | while read -r place; do umount -l -i --no-canonicalize "$place"; done || :
 mkdir -p "$root$dir"
 mount --bind "$dir" "$root$dir"
 exec chroot "$root" "$@"'

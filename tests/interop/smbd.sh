@@ -42,8 +42,10 @@ root=${SMBD_ROOT:-}
 
 # run_in_root DIR PROGRAM ...: there, the same files under the same name. What is mounted for it is mounted for it
 # alone and goes with it, so that nothing is ever removed through it.
+# Mounts of tests that run meanwhile would not end as long as they are in there, too: they leave it.
 run_in_root='root=$1 dir=$2
 shift 2
+awk "\$3 ~ /^fuse/ { print \$2 }" /proc/self/mounts | while read -r place; do umount -l -i --no-canonicalize "$place"; done || :
 mkdir -p "$root$dir"
 mount --bind "$dir" "$root$dir"
 mount -t proc proc "$root/proc"

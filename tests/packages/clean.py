@@ -11,6 +11,8 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 # Until the last line runs nobody may enter, so that line says so; there `wait` takes the orphans in, as init does.
 SETUP = """
 set -eu
+# mounts of tests that run meanwhile would not end as long as they are in here, too
+awk '$3 ~ /^fuse/ { print $2 }' /proc/self/mounts | while read -r place; do umount -l -i --no-canonicalize "$place"; done || :
 mount -t tmpfs -o mode=755,size=2g layer /mnt
 mkdir /mnt/upper /mnt/work /mnt/root
 mount -t overlay -o lowerdir="$1",upperdir=/mnt/upper,workdir=/mnt/work clean /mnt/root
