@@ -3,6 +3,7 @@
 
 `enter()` comes before `bed` is imported, since it starts the test again in there.
 """
+import atexit
 import os
 import shutil
 import subprocess
@@ -50,6 +51,7 @@ class Machine:
     def __enter__(self):
         leave_others()
         self.dir = tempfile.mkdtemp(prefix="larder-machine-")
+        atexit.register(self._leave)
         subprocess.run(["mount", "-t", "tmpfs", "-o", "mode=755", "none", self.dir], check=True)
         self.larder = self.path("larder")
         shutil.copy(self.built, self.larder)
@@ -103,8 +105,13 @@ class Machine:
         os.chown(self.path(name), owner, -1)
         return self.path(name)
 
+    def _leave(self):
+        """All else ends with the namespace; the directory is outside as well, and empty there."""
+        subprocess.run(["umount", "-l", self.dir], stderr=subprocess.DEVNULL)
+        os.rmdir(self.dir)
+
     def __exit__(self, *_):
-        pass  # the namespace ends with the test; the directory outside is empty
+        pass
 
 
 def mount_line(place):
