@@ -22,7 +22,10 @@
 #include "client/renew.h"
 #include "client/seal.h"
 
-enum { ELEMENT_FIXED = 512 }; /* the largest request without its variable parts, padding included */
+enum {
+    ELEMENT_FIXED = 512, /* the largest request without its variable parts, padding included */
+    CLOSED_MAX = 2, /* so often an open that the server closed is opened again for one request */
+};
 
 /* ---- building ---- */
 
@@ -97,6 +100,7 @@ static int name_open(struct compound *m)
         return LOST_OPEN;
     wire_file_id_replace(q->header.command, m->buf + q->offset + WIRE_HEADER_SIZE,
                          q->len - WIRE_HEADER_SIZE, m->by->id);
+    m->by_id = m->by->id;
     return 0;
 }
 
@@ -402,11 +406,39 @@ static int wait_for_answers(struct compound *m, uint64_t deadline, struct error 
                      (double)(clock_now() - m->request[0].sent_at) / NS_PER_SEC);
 }
 
+/* Whether the server says that it has closed the open, which nobody here has asked it for. */
+static bool is_closed_there(const struct compound *m)
+{
+    const struct request *q = &m->request[0];
+    return m->by && m->by->kept && !conn_is_reviver(m->conn) && m->closed_there < CLOSED_MAX &&
+           q->header.command != SMB2_CLOSE && status_is(q->reply.status, STATUS_FILE_CLOSED);
+}
+
+/* An administrator may close an open on the server. To us it is as one that was lost with its
+ * connection: it is opened again where it still is the same file, and what was refused, which has
+ * not been done, is sent again. */
+static int take_as_lost(struct compound *m, struct error *err)
+{
+    struct handle *h = m->by;
+    pthread_mutex_lock(&m->conn->lock);
+    bool is_it = h->epoch == m->epoch && h->id.persistent == m->by_id.persistent &&
+                 h->id.volatile_ == m->by_id.volatile_;
+    if (is_it) /* and nobody else has opened it again meanwhile */
+        h->epoch--;
+    m->left = false;
+    m->lost = true;
+    m->closed_there++;
+    pthread_mutex_unlock(&m->conn->lock);
+    return error_set(err, -EIO, STATUS_FILE_CLOSED, "the server has closed the open");
+}
+
 int compound_wait(struct compound *m, uint64_t deadline, struct error *err)
 {
     int r = wait_for_answers(m, deadline, err);
     if (r == 0 && m->conn->client && resend_wanted(m) && renew_possible(m->conn))
         r = resend(m, deadline, err);
+    if (r == 0 && is_closed_there(m))
+        r = take_as_lost(m, err);
     if (r < 0 && !m->lost) { /* was it the connection that ended, for what had to be sent again? */
         pthread_mutex_lock(&m->conn->lock);
         m->lost = m->unanswered == 0 && m->left && m->epoch != m->conn->epoch;

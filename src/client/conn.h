@@ -375,6 +375,8 @@ struct compound {
     size_t guid_at;             /* in buf: the CreateGuid of its CREATE; 0: there is none */
     struct client_lease *acks;  /* the lease that it acknowledges the break of, a reference */
     struct handle *by;          /* the open that its first element is on, borrowed; NULL: none */
+    struct wire_file_id by_id;  /* under which it left last; protected by conn->lock */
+    unsigned closed_there;      /* how often the server said that it has closed it */
     unsigned epoch;             /* conn->epoch when it left; protected by conn->lock */
     unsigned unanswered;        /* protected by conn->lock */
     bool left;                  /* it has been sent at least once, at least in part */

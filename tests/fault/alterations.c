@@ -246,7 +246,7 @@ static void run_session(const struct trial *t, struct session_result *ret)
  * was altered then. */
 static bool never_began(const struct session_result *r)
 {
-    return r->code == -ETIMEDOUT && strstr(r->err.text, "cannot connect to");
+    return r->code == -ETIMEDOUT && strstr(r->err.text, "cannot connect to 127.0.0.1 port");
 }
 
 static void try(size_t i)

@@ -169,6 +169,68 @@ static void an_open_of_a_file_that_was_replaced_is_an_error_and_no_other_is(void
     stop(&b);
 }
 
+static void an_open_that_the_server_has_closed_is_opened_again(void **state)
+{
+    static const struct server_rule closed[] = {
+        {SMB2_READ, 1, SERVER_ANYWHERE, SERVER_FAIL, STATUS_FILE_CLOSED},
+        {SMB2_QUERY_INFO, 1, SERVER_ANYWHERE, SERVER_FAIL, STATUS_FILE_CLOSED},
+    };
+    struct bed b = connect_as(CLIENT_SOFT, 5 * NS_PER_SEC, NULL, 0);
+    struct server_script script = script_with(closed, COUNT(closed));
+    struct client_file *f = open_file(&b);
+    struct file_attr attr = {0};
+    struct error err = {0};
+    char text[4];
+    uint64_t reopened = counts().network[OBSERVE_REOPENED], lost = counts().network[OBSERVE_LOST];
+    server_play(b.server, &script);
+    assert_int_equal(client_read(f, text, sizeof(text), 0, &err), 4);
+    assert_memory_equal(text, "text", 4);
+    assert_int_equal(client_file_stat(f, &attr, &err), 0);
+    assert_int_equal(attr.id, 11);
+    assert_int_equal(counts().network[OBSERVE_REOPENED] - reopened, 2);
+    assert_int_equal(counts().network[OBSERVE_LOST], lost);
+    client_close(f, CLIENT_SINGLE, NULL, NULL);
+    stop(&b);
+}
+
+static void where_another_file_has_its_name_then_it_is_an_error_and_no_other_open_is(void **state)
+{
+    static const struct server_rule closed = {SMB2_READ, 1, SERVER_ANYWHERE, SERVER_FAIL,
+                                              STATUS_FILE_CLOSED};
+    struct bed b = connect_as(CLIENT_SOFT, 5 * NS_PER_SEC, NULL, 0);
+    struct server_script script = script_with(&closed, 1);
+    struct client_file *f = open_file(&b), *other = open_file(&b);
+    struct error err = {0};
+    char text[4];
+    nodes[0].attr.id = 99;
+    server_play(b.server, &script);
+    assert_int_equal(client_read(f, text, sizeof(text), 0, &err), -EIO);
+    assert_non_null(strstr(err.text, "another file"));
+    assert_int_equal(client_read(f, text, sizeof(text), 0, &err), -EIO);
+    assert_int_equal(client_read(other, text, sizeof(text), 0, &err), 4);
+    client_close(f, CLIENT_SINGLE, NULL, NULL);
+    client_close(other, CLIENT_SINGLE, NULL, NULL);
+    nodes[0].attr.id = 11;
+    stop(&b);
+}
+
+static void a_server_that_closes_every_open_is_an_error_in_the_end(void **state)
+{
+    static const struct server_rule closed = {SMB2_READ, 0, SERVER_ANYWHERE, SERVER_FAIL,
+                                              STATUS_FILE_CLOSED};
+    struct bed b = connect_as(CLIENT_SOFT, 5 * NS_PER_SEC, NULL, 0);
+    struct server_script script = script_with(&closed, 1);
+    struct client_file *f = open_file(&b);
+    struct error err = {0};
+    char text[4];
+    server_play(b.server, &script);
+    assert_true(client_read(f, text, sizeof(text), 0, &err) < 0);
+    assert_int_equal(err.status, STATUS_FILE_CLOSED);
+    assert_true(server_count(b.server, SMB2_READ) <= 4);
+    client_close(f, CLIENT_SINGLE, NULL, NULL);
+    stop(&b);
+}
+
 /* What the server is asked: the open, what the file is, READONLY off, the open, READONLY on. */
 static void an_open_for_writing_of_a_read_only_file_goes_on(void **state)
 {
@@ -394,6 +456,9 @@ int main(void)
         cmocka_unit_test(a_rename_is_judged_by_what_stands_at_its_target),
         cmocka_unit_test(an_open_goes_on_where_the_file_is_the_same),
         cmocka_unit_test(an_open_of_a_file_that_was_replaced_is_an_error_and_no_other_is),
+        cmocka_unit_test(an_open_that_the_server_has_closed_is_opened_again),
+        cmocka_unit_test(where_another_file_has_its_name_then_it_is_an_error_and_no_other_open_is),
+        cmocka_unit_test(a_server_that_closes_every_open_is_an_error_in_the_end),
         cmocka_unit_test(an_open_for_writing_of_a_read_only_file_goes_on),
         cmocka_unit_test(a_session_or_share_that_the_server_has_ended_is_had_anew),
         cmocka_unit_test(what_an_ended_session_refused_was_not_done),
