@@ -21,6 +21,7 @@
 #             directories; what nobody changes, for a minute
 #   reconnect SOAK_CUTS (200) cuts of the connection, and forty restarts of the server; git on a mount whose server is
 #             restarted every 20 seconds
+#   ksmbd     what works with another server than Samba, and what it cannot (docs/ksmbd.md)
 #   packages  Debian packages, built and tried on a clean system
 set -u
 build=${1:?usage: soak.sh BUILD}
@@ -97,5 +98,6 @@ coherence coherence "$build/tests/coherence/coherence_reader" --modes leases,bot
 "$here/tests/interop/reconnect.py" "$build/src/cli/larder" --cuts "${SOAK_CUTS:-200}" || failed=$((failed + 1))
 "$here/tests/interop/away.py" "$build/src/cli/larder" --only git --seconds 100 --every 20 || failed=$((failed + 1))
 "$here/tests/packages/packages.py" "$build/src/cli/larder" "$build/packages" || [ $? = 77 ] || failed=$((failed + 1))
+"$here/tests/interop/ksmbd.py" "$build/src/cli/larder" "$build/ksmbd" --cuts 20 || [ $? = 77 ] || failed=$((failed + 1))
 echo "soak: $failed failed"
 [ "$failed" = 0 ]
