@@ -281,7 +281,9 @@ static int copy_opened(struct transfer *t, struct larder_error *err)
     struct place part = {t->target->l, part_name(t->target->path, t->source->path, &t->like)};
     if (!part.path)
         return say(err, -ENOMEM, shown(t->target), "out of memory");
-    int r = open_part(t, &part, err);
+    int r = place_may_replace(t->target, err);
+    if (r == 0)
+        r = open_part(t, &part, err);
     if (r == 0) {
         if (!copy_on_server(t))
             run_lanes(t);
@@ -423,8 +425,10 @@ static void copy_stream(struct transfer *t)
     struct larder_error err, ignored;
     uint64_t size;
     struct place part = {t->target->l, part_name_once(t->target->path)};
-    int r = part.path ? place_open_part(&part, &t->to, &size, &err)
+    int r = part.path ? place_may_replace(t->target, &err)
                       : say(&err, -ENOMEM, shown(t->target), "out of memory");
+    if (r == 0)
+        r = place_open_part(&part, &t->to, &size, &err);
     bool made = r == 0;
     if (r == 0)
         r = pour(t, &err);

@@ -108,7 +108,7 @@ static void copy_one(struct copy *c, const struct copy_source *from, bool dir,
         copy_add(c, &from->place, target);
 }
 
-void copy_all(struct copy *c, const struct copy_sources *s, const struct place *target)
+static void copy_to(struct copy *c, const struct copy_sources *s, const struct place *target)
 {
     struct larder_stat st;
     struct larder_error err;
@@ -144,6 +144,20 @@ void copy_all(struct copy *c, const struct copy_sources *s, const struct place *
             copy_one(c, from, dir, target, target_is_dir);
         }
     }
+}
+
+void copy_all(struct copy *c, const struct copy_sources *s, const struct place *target)
+{
+    /* a link here that leads to something is what it leads to, and stays a link */
+    char *led = target->l ? NULL : realpath(target->path, NULL);
+    struct larder_stat st;
+    struct larder_error ignored;
+    if (led && place_stat(target, false, &st, &ignored) == 0 && st.is_link &&
+        !ends_in_slash(target->path))
+        copy_to(c, s, &(struct place){NULL, led});
+    else
+        copy_to(c, s, target);
+    free(led);
 }
 
 /* ---- the end ---- */

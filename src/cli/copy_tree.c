@@ -44,7 +44,9 @@ static int replace_link(const struct place *to, const char *target, struct larde
     struct place part = {to->l, part_name_once(to->path)};
     if (!part.path)
         return say(err, -ENOMEM, to->path, "out of memory");
-    int r = place_symlink(&part, target, err);
+    int r = place_may_replace(to, err);
+    if (r == 0)
+        r = place_symlink(&part, target, err);
     if (r == 0) {
         r = place_rename(&part, to->path, err);
         if (r < 0)

@@ -89,6 +89,19 @@ int place_rename(const struct place *from, const char *to, struct larder_error *
     return rename(from->path, to) < 0 ? place_error(err, to, -errno) : 0;
 }
 
+int place_may_replace(const struct place *p, struct larder_error *err)
+{
+    struct larder_stat st;
+    struct larder_error ignored;
+    if (p->l || place_stat(p, false, &st, &ignored) < 0 || !(st.attributes & PLACE_DEVICE))
+        return 0;
+    *err = (struct larder_error){.code = -EINVAL};
+    snprintf(err->text, sizeof err->text,
+             "%.400s: a device, pipe or socket, which no file replaces (`-` is standard output)",
+             p->path);
+    return -EINVAL;
+}
+
 int place_symlink(const struct place *p, const char *target, struct larder_error *err)
 {
     if (p->l)

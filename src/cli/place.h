@@ -30,6 +30,8 @@ int place_mkdir(const struct place *p, struct larder_error *err);
 int place_remove(const struct place *p, bool is_dir, struct larder_error *err);
 /* On the same side; what is there is replaced. */
 int place_rename(const struct place *from, const char *to, struct larder_error *err);
+/* 0, or -EINVAL where a device, pipe or socket is there: those are no place for a file. */
+int place_may_replace(const struct place *p, struct larder_error *err);
 int place_symlink(const struct place *p, const char *target, struct larder_error *err);
 int place_read_link(const struct place *p, char **ret, struct larder_error *err);
 /* The times of `like`, and that it is read-only. */

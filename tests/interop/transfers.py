@@ -9,6 +9,7 @@ import pty
 import re
 import shutil
 import signal
+import stat
 import subprocess
 import tempfile
 import threading
@@ -379,6 +380,26 @@ def streams(samba, work):
           (run.returncode, open(f"{samba.share}/version").read()), (0, open("/proc/version").read()))
 
 
+def targets_that_are_no_file(samba, work):
+    place = f"{work}/kinds"
+    write(f"{samba.share}/one", b"what is in it")
+    write(f"{samba.share}/tree-of-kinds/pipe", b"x")
+    own(samba)
+    write(f"{place}/led/to", b"before")
+    os.mkfifo(f"{place}/pipe")
+    os.symlink("led/to", f"{place}/link")
+    os.symlink("pipe", f"{place}/to-pipe")
+    for name in ("pipe", "to-pipe"):
+        run = larder("get", "-o", USER, f"{samba.target}/one", f"{place}/{name}")
+        one_line(f"a FIFO is not replaced ({name})", run, "pipe", "standard output")
+        check("and is there", stat.S_ISFIFO(os.stat(f"{place}/{name}").st_mode))
+    run = larder("get", "-o", USER, f"{samba.target}/one", f"{place}/link")
+    equal("a link to a file is followed", (run.returncode, open(f"{place}/led/to", "rb").read()), (0, b"what is in it"))
+    check("and stays a link", os.path.islink(f"{place}/link"))
+    one_line("nor by one of a tree", larder("get", "-r", "-o", USER, f"{samba.target}/tree-of-kinds/", place), "pipe")
+    check("and is there, and no part", stat.S_ISFIFO(os.stat(f"{place}/pipe").st_mode) and not parts(place), os.listdir(place))
+
+
 def refusals(samba, work):
     write(f"{work}/file", b"x")
     one_line("a directory without -r", larder("get", "-o", USER, f"{samba.target}/source", work), "source", "-r")
@@ -407,7 +428,7 @@ def refusals(samba, work):
 with Samba() as samba, tempfile.TemporaryDirectory() as work:
     samba.start()
     for scene in (there_and_back, single_files, requests, many_small, cut_off, changing_sources, no_room,
-                  on_a_terminal, links, names_that_meet, streams, refusals):
+                  on_a_terminal, links, names_that_meet, streams, targets_that_are_no_file, refusals):
         scene(samba, work)
 
 with Samba("share:read only=yes") as samba, Samba() as other, tempfile.TemporaryDirectory() as work:
