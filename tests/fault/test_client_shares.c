@@ -102,7 +102,8 @@ static int ask(const struct bytes_of *bind, const struct server_ioctl *calls, si
 {
     struct server_ioctl ioctls[8] = {
         {FSCTL_PIPE_TRANSCEIVE, 1, STATUS_SUCCESS, rd_init(bind->data, bind->len)}};
-    memcpy(ioctls + 1, calls, count * sizeof(*calls));
+    for (size_t i = 0; i < count; i++)
+        ioctls[i + 1] = calls[i];
     nodes[0].content = rest ? rd_init(rest->data, rest->len) : rd_init(NULL, 0);
     script = (struct server_script){
         .nodes = nodes, .node_count = 1, .ioctls = ioctls, .ioctl_count = count + 1};
