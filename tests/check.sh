@@ -7,7 +7,7 @@
 #   TSan            what is threaded: client, share, mount, observe, relay
 #   fuzz            each decoder for FUZZ_SECONDS (default 5)
 #
-# The next build is made, at low priority, while the tests of the one before run: those mostly wait, three at a time.
+# The next build is made, at low priority, while the tests of the one before run: those mostly wait, four at a time.
 # Ends with what failed, once more (who reads only the end of a long log has to know), and with one line that counts
 # every check: "N passed, N failed".
 set -u
@@ -34,7 +34,7 @@ run() {
     local name=$1 dir=$2
     shift 2
     echo "== $name"
-    if ! meson test -C "$dir" --num-processes 3 --print-errorlogs "$@"; then
+    if ! meson test -C "$dir" --num-processes 4 --print-errorlogs "$@"; then
         failed=$((failed + 1)) # also what ended without a count: a crash, a time-out
         "$here/tests/failures.py" "$dir" "$name" >>"$reasons"
     fi
