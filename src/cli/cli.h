@@ -108,6 +108,11 @@ struct cli_line {
 int cli_read_line(struct cli_line *line, int argc, char **argv, const char *letters, bool *flags,
                   const char **value, const char *help);
 
+/* The same for a line that takes no share: its one option besides --help is --FLAG, also by
+ * `letter` (0: by none). The operands are behind optind. */
+int cli_read_flag(int argc, char **argv, const char *flag, char letter, const char *help,
+                  bool *ret);
+
 /* A number from `low` to `high`; else a usage error is printed and its exit code returned. */
 int cli_number(const char *command, const char *what, const char *text, unsigned long low,
                unsigned long high, unsigned long *ret);

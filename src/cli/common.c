@@ -260,7 +260,11 @@ static int letter_index(const char *letters, int c)
     return -1;
 }
 
-enum { LONG_HELP = 1000, LONG_KEYLOG }; /* -h is help only where it is no letter of the tool's */
+enum {
+    LONG_HELP = 1000,
+    LONG_KEYLOG,
+    LONG_FLAG
+}; /* -h is help only where it is no letter of the tool's */
 
 int cli_read_line(struct cli_line *line, int argc, char **argv, const char *letters, bool *flags,
                   const char **value, const char *help)
@@ -299,6 +303,27 @@ int cli_read_line(struct cli_line *line, int argc, char **argv, const char *lett
     }
     line->operand = argv + optind;
     line->operands = argc - optind;
+    return EXIT_DONE;
+}
+
+int cli_read_flag(int argc, char **argv, const char *flag, char letter, const char *help, bool *ret)
+{
+    const struct option long_options[] = {
+        {flag, no_argument, NULL, LONG_FLAG}, {"help", no_argument, NULL, 'h'}, {0}};
+    const char accepted[] = {'h', letter, 0};
+    optind = 1;
+    opterr = 0;
+    int c;
+    *ret = false;
+    while ((c = getopt_long(argc, argv, accepted, long_options, NULL)) != -1) {
+        if (c == 'h') {
+            fputs(help, stdout);
+            return CLI_HELP_SHOWN;
+        }
+        if (c != LONG_FLAG && (c != letter || !letter))
+            return cli_usage(argv[0], "unknown option \"%s\"", argv[optind - 1]);
+        *ret = true;
+    }
     return EXIT_DONE;
 }
 

@@ -15,21 +15,9 @@
 int live_line(const char *command, int argc, char **argv, const char *help, bool optional,
               bool *ret_json, const char **ret_path)
 {
-    static const struct option long_options[] = {
-        {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {0}};
-    optind = 1;
-    opterr = 0;
-    int c;
-    *ret_json = false;
-    while ((c = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
-        if (c == 'h') {
-            fputs(help, stdout);
-            return CLI_HELP_SHOWN;
-        }
-        if (c != 'j')
-            return cli_usage(command, "unknown option \"%s\"", argv[optind - 1]);
-        *ret_json = true;
-    }
+    int code = cli_read_flag(argc, argv, "json", 0, help, ret_json);
+    if (code != EXIT_DONE)
+        return code;
     if (argc - optind > 1 || (argc == optind && !optional))
         return cli_usage(command, "give one path on a mount");
     *ret_path = argc == optind ? NULL : argv[optind];

@@ -95,21 +95,10 @@ static void print_text(const struct settings *s)
 
 int cmd_settings(int argc, char **argv)
 {
-    static const struct option long_options[] = {
-        {"json", no_argument, NULL, 'j'}, {"help", no_argument, NULL, 'h'}, {0}};
-    bool json = false;
-    optind = 1;
-    opterr = 0;
-    int c;
-    while ((c = getopt_long(argc, argv, "h", long_options, NULL)) != -1) {
-        if (c == 'h') {
-            fputs(help, stdout);
-            return EXIT_DONE;
-        }
-        if (c != 'j')
-            return cli_usage("settings", "unknown option \"%s\"", argv[optind - 1]);
-        json = true;
-    }
+    bool json;
+    int code = cli_read_flag(argc, argv, "json", 0, help, &json);
+    if (code != EXIT_DONE)
+        return code == CLI_HELP_SHOWN ? EXIT_DONE : code;
     if (argc - optind > 1)
         return cli_usage("settings", "give one profile");
     struct settings s;

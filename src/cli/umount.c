@@ -96,21 +96,10 @@ static int umount_one(const char *path, bool lazy)
 
 int cmd_umount(int argc, char **argv)
 {
-    static const struct option long_options[] = {
-        {"lazy", no_argument, NULL, 'l'}, {"help", no_argument, NULL, 'h'}, {0}};
-    bool lazy = false;
-    optind = 1;
-    opterr = 0;
-    int c;
-    while ((c = getopt_long(argc, argv, "lh", long_options, NULL)) != -1) {
-        if (c == 'h') {
-            fputs(help, stdout);
-            return EXIT_DONE;
-        }
-        if (c != 'l')
-            return cli_usage("umount", "unknown option \"%s\"", argv[optind - 1]);
-        lazy = true;
-    }
+    bool lazy;
+    int code = cli_read_flag(argc, argv, "lazy", 'l', help, &lazy);
+    if (code != EXIT_DONE)
+        return code == CLI_HELP_SHOWN ? EXIT_DONE : code;
     if (argc - optind != 1)
         return cli_usage("umount", "give the directory of one mount");
     return umount_one(argv[optind], lazy);
