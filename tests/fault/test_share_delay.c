@@ -25,6 +25,7 @@
 #include "client/client.h"
 #include "server/server.h"
 #include "share/share.h"
+#include "share_bed.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 #define AN_HOUR      "profile=larder,WriteDelay=3600"
@@ -93,22 +94,13 @@ static struct share_file *opened(struct bed *b, unsigned how)
 static struct bed start(const char *settings, unsigned lease)
 {
     struct bed b = {0};
-    struct share_options o;
-    struct error err = {0};
-    char target[64];
     struct server_script script = script_of(lease, NULL, 0);
     for (size_t i = 0; i < SIZE; i++)
         data[i] = (uint8_t)(i * 7 + i / 251);
     memset(sink, 0, sizeof sink);
     memset(expected, 0, sizeof expected);
     b.server = server_new(&script);
-    assert_non_null(b.server);
-    snprintf(target, sizeof target, "//127.0.0.1:%u/share", server_port(b.server));
-    share_options_init(&o);
-    if (share_options_target(&o, target, &err) < 0 || share_options_parse(&o, settings, &err) < 0 ||
-        share_options_parse(&o, "guest", &err) < 0 || share_connect(&o, &b.share, &err) < 0)
-        fail_msg("%s", err.text);
-    share_options_done(&o);
+    b.share = share_bed_connect(b.server, settings, AS_GUEST);
     b.dir = node_of(b.share, "d");
     b.node = node_of(b.share, "d/file");
     b.file = opened(&b, WRITERS);

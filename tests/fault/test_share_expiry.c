@@ -22,6 +22,7 @@
 #include "client/auth.h"
 #include "server/server.h"
 #include "share/share.h"
+#include "share_bed.h"
 
 #define PATIENCE (60 * NS_PER_SEC)
 #define EXPIRED  STATUS_NETWORK_SESSION_EXPIRED
@@ -73,21 +74,9 @@ static void play(struct server **s, const struct server_rule *rule)
 static struct bed start(const char *settings)
 {
     struct bed b = {0};
-    struct share_options o;
-    struct error err = {0};
-    char target[64];
     atomic_store(&no_ticket, false);
     play(&b.server, NULL);
-    assert_non_null(b.server);
-    snprintf(target, sizeof(target), "//127.0.0.1:%u/share", server_port(b.server));
-    share_options_init(&o);
-    if (share_options_target(&o, target, &err) < 0 ||
-        share_options_set(&o, "user", SERVER_USER, &err) < 0 ||
-        share_options_set(&o, "domain", SERVER_DOMAIN, &err) < 0 ||
-        share_options_set(&o, "password", SERVER_PASSWORD, &err) < 0 ||
-        share_options_parse(&o, settings, &err) < 0 || share_connect(&o, &b.share, &err) < 0)
-        fail_msg("%s", err.text);
-    share_options_done(&o);
+    b.share = share_bed_connect(b.server, settings, AS_USER);
     return b;
 }
 
@@ -95,25 +84,6 @@ static void stop(struct bed *b)
 {
     share_free(b->share, NULL);
     server_free(b->server);
-}
-
-static bool watch_is(struct bed *b, const char *state)
-{
-    json_t *stats = share_stats(b->share);
-    const char *now = json_string_value(json_object_get(json_object_get(stats, "watch"), "state"));
-    bool same = now && strcmp(now, state) == 0;
-    json_decref(stats);
-    return same;
-}
-
-static void wait_for_watch(struct bed *b, const char *state)
-{
-    uint64_t begun = clock_now();
-    while (!watch_is(b, state)) {
-        if (clock_now() - begun > PATIENCE)
-            fail_msg("the watch is not %s", state);
-        usleep(10000);
-    }
 }
 
 /* What is always asked of the server. */
@@ -158,34 +128,34 @@ static int64_t put(struct bed *b, struct share_file *f, const char *text, uint64
     return r < 0 ? r : n;
 }
 
-/* ---- tests ---- */
-
-static void a_watch_that_finds_no_ticket_is_back_once_there_is_one(void **state)
+/* Its watch has met the end of the session, and there is no ticket. */
+static struct bed start_expired(void)
 {
     static const struct server_rule again = {SMB2_CHANGE_NOTIFY, 1, SERVER_ANYWHERE, SERVER_FAIL,
                                              EXPIRED};
     struct bed b = start("profile=larder,Watches=true,actimeo=1,CacheMaxAge=60");
-    wait_for_watch(&b, "watching");
+    share_bed_wait_for_watch(b.share, "watching");
     atomic_store(&no_ticket, true);
     play(&b.server, &again);
     server_notify(b.server, STATUS_NOTIFY_ENUM_DIR, (struct rd){0});
-    wait_for_watch(&b, "expired");
+    share_bed_wait_for_watch(b.share, "expired");
+    return b;
+}
+
+/* ---- tests ---- */
+
+static void a_watch_that_finds_no_ticket_is_back_once_there_is_one(void **state)
+{
+    struct bed b = start_expired();
     atomic_store(&no_ticket, false);
-    wait_for_watch(&b, "watching");
+    share_bed_wait_for_watch(b.share, "watching");
     assert_int_equal(server_watches(b.server), 1);
     stop(&b);
 }
 
 static void a_share_ends_while_its_watch_waits_for_a_ticket(void **state)
 {
-    static const struct server_rule again = {SMB2_CHANGE_NOTIFY, 1, SERVER_ANYWHERE, SERVER_FAIL,
-                                             EXPIRED};
-    struct bed b = start("profile=larder,Watches=true,actimeo=1,CacheMaxAge=60");
-    wait_for_watch(&b, "watching");
-    atomic_store(&no_ticket, true);
-    play(&b.server, &again);
-    server_notify(b.server, STATUS_NOTIFY_ENUM_DIR, (struct rd){0});
-    wait_for_watch(&b, "expired");
+    struct bed b = start_expired();
     stop(&b);
 }
 
@@ -196,7 +166,7 @@ static void a_connection_lost_without_a_ticket_is_made_again_once_there_is_one(v
                                                EXPIRED};
     struct bed b = start("profile=larder,Watches=true,actimeo=1,CacheMaxAge=60,timeo=10");
     struct error err = {0};
-    wait_for_watch(&b, "watching");
+    share_bed_wait_for_watch(b.share, "watching");
     struct share_file *f = open_file(&b);
     assert_int_equal(put(&b, f, "before", 0, &err), 6);
     atomic_store(&no_ticket, true);
@@ -215,7 +185,7 @@ static void a_connection_lost_without_a_ticket_is_made_again_once_there_is_one(v
 
     atomic_store(&no_ticket, false);
     wait_for_answers(&b);
-    wait_for_watch(&b, "watching");
+    share_bed_wait_for_watch(b.share, "watching");
     assert_int_equal(put(&b, f, ", after", 6, &err), 7);
     assert_memory_equal(sink, "before, after", 13);
     share_close(b.share, f);

@@ -17,6 +17,7 @@
 
 #include "server/server.h"
 #include "share/share.h"
+#include "share_bed.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
@@ -37,16 +38,7 @@ static struct bed start(const char *settings, const struct server_node *nodes, s
 {
     struct bed b = {.server =
                         server_new(&(struct server_script){.nodes = nodes, .node_count = count})};
-    struct share_options o;
-    struct error err = {0};
-    char target[64];
-    assert_non_null(b.server);
-    snprintf(target, sizeof target, "//127.0.0.1:%u/share", server_port(b.server));
-    share_options_init(&o);
-    if (share_options_target(&o, target, &err) < 0 || share_options_parse(&o, settings, &err) < 0 ||
-        share_options_parse(&o, "guest", &err) < 0 || share_connect(&o, &b.share, &err) < 0)
-        fail_msg("%s", err.text);
-    share_options_done(&o);
+    b.share = share_bed_connect(b.server, settings, AS_GUEST);
     return b;
 }
 

@@ -22,6 +22,7 @@
 #include "client/client.h"
 #include "server/server.h"
 #include "share/share.h"
+#include "share_bed.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
@@ -72,17 +73,7 @@ static void play(struct bed *b, const struct server_rule *rules, size_t count)
 static struct bed connect_to(const char *settings, const struct server_script *script)
 {
     struct bed b = {.script = *script, .server = server_new(script)};
-    struct share_options o;
-    struct error err = {0};
-    char target[64];
-    assert_non_null(b.server);
-    snprintf(target, sizeof target, "//127.0.0.1:%u/share", server_port(b.server));
-    share_options_init(&o);
-    if (share_options_target(&o, target, &err) < 0 || share_options_parse(&o, settings, &err) < 0 ||
-        share_options_parse(&o, "guest,Watches=false", &err) < 0 ||
-        share_connect(&o, &b.share, &err) < 0)
-        fail_msg("%s", err.text);
-    share_options_done(&o);
+    b.share = share_bed_connect(b.server, settings, AS_GUEST ",Watches=false");
     return b;
 }
 

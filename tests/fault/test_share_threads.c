@@ -20,6 +20,7 @@
 
 #include "server/server.h"
 #include "share/share.h"
+#include "share_bed.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
@@ -169,17 +170,7 @@ static void *use(void *user)
 static void run(const char *settings)
 {
     struct server *server = server_new(&scripts[0]);
-    struct share_options o;
-    struct share *share;
-    struct error err = {0};
-    char target[64];
-    assert_non_null(server);
-    snprintf(target, sizeof target, "//127.0.0.1:%u/share", server_port(server));
-    share_options_init(&o);
-    if (share_options_target(&o, target, &err) < 0 || share_options_parse(&o, settings, &err) < 0 ||
-        share_options_parse(&o, "guest", &err) < 0 || share_connect(&o, &share, &err) < 0)
-        fail_msg("%s", err.text);
-    share_options_done(&o);
+    struct share *share = share_bed_connect(server, settings, AS_GUEST);
 
     pthread_t threads[THREADS];
     struct user users[THREADS];

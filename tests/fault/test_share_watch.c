@@ -26,6 +26,7 @@
 #include "client/client.h"
 #include "server/server.h"
 #include "share/share.h"
+#include "share_bed.h"
 
 #define FIRST_TIME 130000000000000000u /* a FILETIME of 2012 */
 #define PATIENCE   (60 * NS_PER_SEC)
@@ -61,21 +62,12 @@ static struct bed *start_with(const char *settings, const struct server_script *
 {
     static struct bed bed;
     struct bed *b = &bed;
-    struct share_options o;
-    struct error err = {0};
-    char target[64];
     *b = (struct bed){.script = *script};
     set_nodes(b);
     b->script.nodes = b->nodes;
     b->script.node_count = 2;
     b->server = server_new(&b->script);
-    assert_non_null(b->server);
-    snprintf(target, sizeof target, "//127.0.0.1:%u/share", server_port(b->server));
-    share_options_init(&o);
-    if (share_options_target(&o, target, &err) < 0 || share_options_parse(&o, settings, &err) < 0 ||
-        share_options_parse(&o, "guest", &err) < 0 || share_connect(&o, &b->share, &err) < 0)
-        fail_msg("%s", err.text);
-    share_options_done(&o);
+    b->share = share_bed_connect(b->server, settings, AS_GUEST);
     return b;
 }
 
@@ -124,25 +116,6 @@ static unsigned figure(struct bed *b, const char *member, const char *name)
     return value;
 }
 
-static bool watch_is(struct bed *b, const char *state)
-{
-    json_t *stats = share_stats(b->share);
-    const char *now = json_string_value(json_object_get(json_object_get(stats, "watch"), "state"));
-    bool same = now && strcmp(now, state) == 0;
-    json_decref(stats);
-    return same;
-}
-
-static void wait_for_watch(struct bed *b, const char *state)
-{
-    uint64_t begun = clock_now();
-    while (!watch_is(b, state)) {
-        if (clock_now() - begun > PATIENCE)
-            fail_msg("the watch is not %s", state);
-        usleep(10000);
-    }
-}
-
 static void tell_all(struct bed *b)
 {
     server_notify(b->server, STATUS_NOTIFY_ENUM_DIR, (struct rd){0});
@@ -177,7 +150,7 @@ static struct bed *start_leased(void)
         .capabilities = SMB2_GLOBAL_CAP_LEASING | SMB2_GLOBAL_CAP_DIRECTORY_LEASING,
         .lease = {.state = CLIENT_LEASE_READ | CLIENT_LEASE_HANDLE, .epoch = 1}};
     struct bed *b = start_with("profile=larder,Leases=true,Watches=true", &script);
-    wait_for_watch(b, "watching");
+    share_bed_wait_for_watch(b->share, "watching");
     return b;
 }
 
@@ -310,8 +283,8 @@ static void a_server_that_never_tells_is_not_believed_for_long(void **state)
 {
     struct bed *b = start("profile=larder,Watches=true,actimeo=1,CacheMaxAge=1");
     uint64_t begun = clock_now();
-    wait_for_watch(b, "watching");
-    while (!watch_is(b, "silent")) {
+    share_bed_wait_for_watch(b->share, "watching");
+    while (!share_bed_watch_is(b->share, "silent")) {
         if (clock_now() - begun > PATIENCE)
             fail_msg("the silent server was not found out");
         uint64_t quiet = clock_now(); /* the directory's times grow old, looked at all the time */
@@ -336,9 +309,9 @@ static void nor_one_that_does_not_tell_of_our_own_changes(void **state)
     struct bed *b = start("profile=larder,Watches=true,CacheMaxAge=60");
     struct share_entry dir;
     uint64_t begun = clock_now();
-    wait_for_watch(b, "watching");
+    share_bed_wait_for_watch(b->share, "watching");
     assert_int_equal(share_stat_path(b->share, "d", &dir, NULL), 0);
-    while (!watch_is(b, "silent")) { /* the table of names has it all the time */
+    while (!share_bed_watch_is(b->share, "silent")) { /* the table of names has it all the time */
         assert_int_equal(share_remove(b->share, dir.node, "even", false, NULL), 0);
         if (clock_now() - begun > PATIENCE)
             fail_msg("the silent server was not found out");
@@ -351,7 +324,7 @@ static void nor_one_that_does_not_tell_of_our_own_changes(void **state)
 static void a_server_that_tells_stays_believed(void **state)
 {
     struct bed *b = start("profile=larder,Watches=true,actimeo=1,CacheMaxAge=60");
-    wait_for_watch(b, "watching");
+    share_bed_wait_for_watch(b->share, "watching");
     assert_true(shows_state(b));
     uint64_t begun = clock_now();
     while (clock_now() - begun < 3 * NS_PER_SEC) {
@@ -365,17 +338,17 @@ static void a_server_that_tells_stays_believed(void **state)
         }
         usleep(200000);
     }
-    assert_true(watch_is(b, "watching"));
+    assert_true(share_bed_watch_is(b->share, "watching"));
     stop(b);
 }
 
 static void a_watch_that_the_server_ends_is_believed_no_more(void **state)
 {
     struct bed *b = start("profile=larder,Watches=true,actimeo=1,CacheMaxAge=60");
-    wait_for_watch(b, "watching");
+    share_bed_wait_for_watch(b->share, "watching");
     assert_true(shows_state(b));
     server_notify(b->server, STATUS_NOTIFY_CLEANUP, (struct rd){0});
-    wait_for_watch(b, "refused");
+    share_bed_wait_for_watch(b->share, "refused");
     change(b);
     uint64_t begun = clock_now();
     while (!shows_state(b)) { /* by its lifetime of 1 s */
