@@ -83,6 +83,18 @@ def newer_samba(directory):
     return made("newer-samba.sh", directory)
 
 
+def root_after(flag, script):
+    """The root of another server where the command line has `flag ROOT`, else None; ends with 77 where it cannot be had."""
+    if flag not in sys.argv:
+        return None
+    root = sys.argv[sys.argv.index(flag) + 1]
+    version = made(script, root)
+    if not version:
+        sys.exit(77)
+    print(f"{os.path.basename(root)}: {version}", flush=True)
+    return root
+
+
 def user_name():
     import pwd
     return "larder" if os.getuid() == 0 else pwd.getpwuid(os.getuid()).pw_name

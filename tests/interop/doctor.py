@@ -14,7 +14,7 @@ import sys
 import tempfile
 import time
 
-from bed import LARDER, PASSWORD, Ksmbd, Samba, check, equal, finish, larder, made, newer_samba, user_name, wait_until
+from bed import LARDER, PASSWORD, Ksmbd, Samba, check, equal, finish, larder, root_after, user_name, wait_until
 from relay import Relay
 
 MADE = ".larder-doctor-"
@@ -316,21 +316,11 @@ def as_typed(samba):
 
 
 def main():
-    root = None
-    if "--ksmbd" in sys.argv:
-        root = sys.argv[sys.argv.index("--ksmbd") + 1]
-        version = made("ksmbd-root.sh", root)
-        if not version:
-            sys.exit(77)
-        print(version)
+    root = root_after("--ksmbd", "ksmbd-root.sh")
+    if root:
         of_ksmbd(root)
         finish()
-    if "--newer" in sys.argv:
-        root = sys.argv[sys.argv.index("--newer") + 1]
-        version = newer_samba(root)
-        if not version:
-            sys.exit(77)
-        print(f"Samba {version}")
+    root = root_after("--newer", "newer-samba.sh")
     begun = time.monotonic()
     samba = filled(root, extra=SHARES)
     try:

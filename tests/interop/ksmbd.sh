@@ -12,19 +12,8 @@
 # not work, nothing tells.
 set -eu
 
-die() { echo "ksmbd.sh: $*" >&2; exit 1; }
-
-free_port() {
-    local port
-    for _ in $(seq 200); do
-        port=$((20000 + RANDOM % 12000))
-        if ! (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then
-            echo "$port"
-            return
-        fi
-    done
-    die "no free port"
-}
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/private.sh"
 
 write_config() {
     cat <<CONF
@@ -55,10 +44,8 @@ write_overlay() {
 }
 
 # With DIR under its own name in the root: it is mounted for these programs alone, and goes with them.
-# Mounts of tests that run meanwhile would not end as long as they are in there, too: they leave it.
 in_root='root=$1 dir=$2
 shift 2
-awk "\$3 ~ /^fuse/ { print \$2 }" /proc/self/mounts | while read -r place; do umount -l -i --no-canonicalize "$place"; done || :
 mkdir -p "$root$dir"
 mount --bind "$dir" "$root$dir"
 exec chroot "$root" "$@"'
@@ -90,7 +77,7 @@ start() {
     mkdir -p "$d"
     d=$(cd "$d" && pwd)
     chmod 700 "$d"
-    local -a run=(unshare --mount bash -euc "$in_root" in_root "$root" "$d")
+    local -a run=("${apart[@]}" bash -euc "$in_root" in_root "$root" "$d")
     write_overlay "$d"
     "${run[@]}" sh -euc "$make_disks" make_disks "$d" 2>"$d/out"
     setsid "${run[@]}" qemu-system-x86_64 -M q35 -accel tcg -cpu max -m 768 -nodefaults -no-user-config -display none \

@@ -4,9 +4,8 @@
 shares.py LARDER [--newer DIRECTORY]; tests/fault/test_client_shares.c has the bad answers.
 """
 import json
-import sys
 
-from bed import Samba, check, equal, finish, larder, newer_samba, user_name
+from bed import Samba, check, equal, finish, larder, root_after, user_name
 
 MANY = 300
 
@@ -72,13 +71,7 @@ def demands(root):
 
 
 def main():
-    root = None
-    if "--newer" in sys.argv:
-        root = sys.argv[sys.argv.index("--newer") + 1]
-        version = newer_samba(root)
-        if not version:
-            sys.exit(77)
-        print(f"Samba {version}")
+    root = root_after("--newer", "newer-samba.sh")
     with_many(root)
     demands(root)
     finish()

@@ -13,19 +13,8 @@
 # root a missing unix user is made; without root the user is the one that runs this.
 set -eu
 
-die() { echo "smbd.sh: $*" >&2; exit 1; }
-
-free_port() {
-    local port
-    for _ in $(seq 200); do
-        port=$((20000 + RANDOM % 12000))
-        if ! (exec 3<>"/dev/tcp/127.0.0.1/$port") 2>/dev/null; then
-            echo "$port"
-            return
-        fi
-    done
-    die "no free port"
-}
+here=$(cd "$(dirname "$0")" && pwd)
+. "$here/private.sh"
 
 # Whether process $1 itself listens on port $2: another server may have won the port meanwhile.
 listens() {
@@ -42,10 +31,8 @@ root=${SMBD_ROOT:-}
 
 # run_in_root DIR PROGRAM ...: there, the same files under the same name. What is mounted for it is mounted for it
 # alone and goes with it, so that nothing is ever removed through it.
-# Mounts of tests that run meanwhile would not end as long as they are in there, too: they leave it.
 run_in_root='root=$1 dir=$2
 shift 2
-awk "\$3 ~ /^fuse/ { print \$2 }" /proc/self/mounts | while read -r place; do umount -l -i --no-canonicalize "$place"; done || :
 mkdir -p "$root$dir"
 mount --bind "$dir" "$root$dir"
 mount -t proc proc "$root/proc"
@@ -136,7 +123,7 @@ start() {
     local -a run=()
     if [ -n "$root" ]; then
         for file in passwd group; do into_root "$file"; done
-        run=(unshare --mount bash -eu -c "$run_in_root" run_in_root "$root" "$d")
+        run=("${apart[@]}" bash -eu -c "$run_in_root" run_in_root "$root" "$d")
     fi
     printf '%s\n%s\n' "$password" "$password" |
         "${run[@]}" "$pdbedit" -s "$d/smb.conf" -a -t -u "$user" >"$d/log/pdbedit" 2>&1 ||

@@ -7,12 +7,11 @@ import os
 import subprocess
 
 HERE = os.path.dirname(os.path.abspath(__file__))
+LEAVE_MOUNTS = os.path.join(HERE, "../interop/leave-mounts.sh")
 
 # Until the last line runs nobody may enter, so that line says so; there `wait` takes the orphans in, as init does.
 SETUP = """
 set -eu
-# mounts of tests that run meanwhile would not end as long as they are in here, too
-awk '$3 ~ /^fuse/ { print $2 }' /proc/self/mounts | while read -r place; do umount -l -i --no-canonicalize "$place"; done || :
 mount -t tmpfs -o mode=755,size=2g layer /mnt
 mkdir /mnt/upper /mnt/work /mnt/root
 mount -t overlay -o lowerdir="$1",upperdir=/mnt/upper,workdir=/mnt/work clean /mnt/root
@@ -45,7 +44,8 @@ class Clean:
         self.root = root
 
     def __enter__(self):
-        self.first = subprocess.Popen(["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", SETUP, "sh", self.root],
+        self.first = subprocess.Popen(["unshare", "--mount", "--pid", "--fork", "--kill-child", LEAVE_MOUNTS, "sh", "-c", SETUP, "sh",
+                                       self.root],
                                       stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, text=True)
         if self.first.stdout.readline() != "ready\n":
             self.first.wait()

@@ -514,6 +514,14 @@ static void progress_counts_the_bytes_of_the_file(void **state)
 
 /* ---- live ---- */
 
+/* What passes over the loopback interface once for each call. */
+static void look(int fd)
+{
+    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(9)};
+    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
+    sendto(fd, "larder looks", 12, 0, (struct sockaddr *)&to, sizeof(to));
+}
+
 static void a_live_interface_is_read_until_the_time_is_up(void **state)
 {
     struct packet_reader *r;
@@ -525,10 +533,8 @@ static void a_live_interface_is_read_until_the_time_is_up(void **state)
         skip();
     assert_int_equal(code, 0);
     int fd = socket(AF_INET, SOCK_DGRAM, 0);
-    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(9)};
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     const uint64_t begun = clock_now();
-    sendto(fd, "larder looks", 12, 0, (struct sockaddr *)&to, sizeof(to));
+    look(fd);
     bool found = false;
     while ((code = packet_reader_next(r, &p, &err)) == 1)
         found |= memmem(p.data, p.captured, "larder looks", 12) != NULL;
@@ -551,11 +557,9 @@ static void a_flag_ends_a_live_interface_that_is_never_silent(void **state)
         skip();
     assert_int_equal(code, 0);
     int fd = socket(AF_INET, SOCK_DGRAM, 0);
-    struct sockaddr_in to = {.sin_family = AF_INET, .sin_port = htons(9)};
-    to.sin_addr.s_addr = htonl(INADDR_LOOPBACK);
     const uint64_t begun = clock_now();
     for (int i = 0; i < 100; i++) {
-        sendto(fd, "larder looks", 12, 0, (struct sockaddr *)&to, sizeof(to));
+        look(fd);
         assert_int_equal(packet_reader_next(r, &p, &err), 1);
     }
     end = SIGINT;
