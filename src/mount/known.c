@@ -6,8 +6,8 @@
  * second as a whole, and whatever was given in an earlier era is wrong. That all names of a
  * directory are wrong works the same way, with its names and a turn of its own.
  *
- * A directory's name is kept when the kernel was told to expire it (`until` is 0 then): by it the
- * next notice about the name finds the node, and what is known beneath it.
+ * A name that the kernel was told to expire is kept (`until` is 0 then): by it the next notice
+ * about a directory's name finds the node, and what is known beneath it.
  *
  * What was marked lately is kept in a ring, by node: of names their directory. An answer that is
  * older than the ring gets no timeout.
@@ -34,7 +34,14 @@ struct known {
     char name[];
 };
 
-enum { WRONG_ATTR = 1, WRONG_PAGES = 2, WRONG_LISTING = 4, WRONG_BENEATH = 8 };
+enum {
+    WRONG_ATTR = 1,
+    WRONG_CONTENT = 2, /* a file's: what the server has may be other than it was */
+    WRONG_PAGES = 4,   /* the kernel's alone */
+    WRONG_LISTING = 8,
+    WRONG_BENEATH = 16,
+    WRONG_FILE = WRONG_ATTR | WRONG_CONTENT
+};
 
 void known_init(struct nodes *n)
 {
@@ -286,7 +293,7 @@ static void mark_node(struct nodes *n, struct node *node, unsigned wrong)
     node->wrong |= wrong;
     if (wrong & WRONG_BENEATH)
         void_names(node);
-    if (wrong & WRONG_ATTR)
+    if (wrong & WRONG_CONTENT)
         node->pages.known = false;
     list_del(&node->link);
     list_add_tail(&n->wrong_nodes, &node->link);
@@ -311,7 +318,7 @@ void known_name_wrong(struct nodes *n, fuse_ino_t dir, const char *name, size_t 
             mark_node(n, k->node, WRONG_ATTR | WRONG_LISTING | WRONG_BENEATH);
             marked(n, 0); /* answers about what is beneath */
         } else if (k->node) {
-            mark_node(n, k->node, WRONG_ATTR);
+            mark_node(n, k->node, WRONG_FILE);
             marked(n, k->node->id);
         }
         mark_name(n, k);
@@ -348,6 +355,11 @@ static void node_wrong(struct nodes *n, fuse_ino_t id, unsigned wrong)
 }
 
 void known_node_wrong(struct nodes *n, fuse_ino_t node)
+{
+    node_wrong(n, node, WRONG_FILE);
+}
+
+void known_attr_wrong(struct nodes *n, fuse_ino_t node)
 {
     node_wrong(n, node, WRONG_ATTR);
 }
@@ -430,16 +442,29 @@ void known_moved(struct nodes *n, fuse_ino_t from, const char *name, fuse_ino_t 
 
 /* ---- what is to be told ---- */
 
+/* Whether only the time for which a file's attributes live is wrong: its pages would go with its
+ * name. */
+static bool only_aged(const struct nodes *n, const struct known *k)
+{
+    return k->node && !k->node->is_dir && (k->node->wrong & WRONG_FILE) == WRONG_ATTR &&
+           !is_marked(n, k);
+}
+
 /* One name: false where there is nothing to tell. */
 static bool take_name(struct nodes *n, struct known *k, struct known_step *ret)
 {
     bool by_epoch = k->era != n->era && n->epoch_told == n->era;
     bool is_dir = k->node && k->node->is_dir;
+    bool stays = is_dir || only_aged(n, k);
     bool tell = !by_epoch && (k->until || k->unsure);
-    *ret = (struct known_step){
-        .kind = KNOWN_NAME, .dir = k->dir->id, .is_dir = is_dir || k->unsure, .len = k->len};
+    *ret = (struct known_step){.kind = KNOWN_NAME,
+                               .dir = k->dir->id,
+                               .is_dir = is_dir || k->unsure,
+                               .expires = stays || k->unsure,
+                               .len = k->len};
     memcpy(ret->name, k->name, k->len + 1);
-    if (!is_dir || find(n, k->dir, k->name, k->len)) {
+    const struct known *newer = find(n, k->dir, k->name, k->len);
+    if (!stays || (newer && newer != k)) {
         drop(n, k);
         return tell;
     }
@@ -459,7 +484,7 @@ static struct known *wrong_name_of(struct nodes *n, struct node *node)
     if (!list_empty(&node->voided)) {
         struct known *k = container_of(node->voided.next, struct known, of_dir);
         if (node->wrong & WRONG_BENEATH && k->node)
-            mark_node(n, k->node, k->node->is_dir ? WRONG_BENEATH : WRONG_ATTR);
+            mark_node(n, k->node, k->node->is_dir ? WRONG_BENEATH : WRONG_FILE);
         return k;
     }
     struct list *item;
@@ -479,8 +504,8 @@ static void take_node(struct nodes *n, struct node *node, struct known_step *ret
         .kind = KNOWN_NODE,
         .node = node->id,
         .is_dir = node->is_dir,
-        .content = !node->is_dir && wrong & WRONG_ATTR,
-        .pages = wrong & (WRONG_PAGES | WRONG_LISTING) || (!node->is_dir && wrong & WRONG_ATTR),
+        .content = !node->is_dir && wrong & WRONG_CONTENT,
+        .pages = wrong & (WRONG_PAGES | WRONG_LISTING) || (!node->is_dir && wrong & WRONG_CONTENT),
         .barrier = node->is_dir,
     };
     node->wrong = 0;
@@ -502,7 +527,7 @@ bool known_next(struct nodes *n, struct known_step *ret)
         struct node *node = container_of(n->wrong_nodes.next, struct node, link);
         if (node->era != n->era) {
             node->era = n->era;
-            node->wrong |= WRONG_ATTR | WRONG_LISTING;
+            node->wrong |= WRONG_FILE | WRONG_LISTING;
             node->pages.known = false;
             void_names(node);
         }

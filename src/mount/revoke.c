@@ -52,13 +52,18 @@ static bool tell_epoch(const struct revoke *r)
 }
 
 /* That there is nothing to forget is as good in all that follows. */
-static void tell_name(const struct revoke *r, fuse_ino_t dir, const char *name, size_t len,
-                      bool is_dir)
+
+static void expire(const struct revoke *r, fuse_ino_t dir, const char *name, size_t len)
 {
-    if (is_dir && r->can_expire)
-        fuse_lowlevel_notify_expire_entry(r->session, dir, name, len, FUSE_LL_EXPIRE_ONLY);
-    else if (!is_dir || !place_is_above(r->device))
-        fuse_lowlevel_notify_inval_entry(r->session, dir, name, len);
+    fuse_lowlevel_notify_expire_entry(r->session, dir, name, len, FUSE_LL_EXPIRE_ONLY);
+}
+
+static void tell_name(const struct revoke *r, const struct known_step *s)
+{
+    if (s->expires && r->can_expire)
+        expire(r, s->dir, s->name, s->len);
+    else if (!s->is_dir || !place_is_above(r->device))
+        fuse_lowlevel_notify_inval_entry(r->session, s->dir, s->name, s->len);
 }
 
 static void tell_node(const struct revoke *r, const struct known_step *s)
@@ -98,7 +103,7 @@ static bool next_step(struct revoke *r)
     if (s.kind == KNOWN_NODE)
         tell_node(r, &s);
     else if (s.kind == KNOWN_NAME)
-        tell_name(r, s.dir, s.name, s.len, s.is_dir);
+        tell_name(r, &s);
     else if (tell_epoch(r))
         known_epoch_told(r->nodes);
     pthread_mutex_lock(&r->nodes->lock);
@@ -131,7 +136,7 @@ static bool next_again(struct revoke *r, uint64_t *ret_at)
     list_del(&a->link);
     r->again_count--;
     pthread_mutex_unlock(&r->nodes->lock);
-    tell_name(r, a->dir, a->name, a->len, true);
+    expire(r, a->dir, a->name, a->len);
     free(a);
     pthread_mutex_lock(&r->nodes->lock);
     return true;
@@ -234,6 +239,12 @@ static void node_changed(void *user, const struct share_node *node)
     known_node_wrong(n, nodes_id(n, node));
 }
 
+static void node_aged(void *user, const struct share_node *node)
+{
+    struct nodes *n = user;
+    known_attr_wrong(n, nodes_id(n, node));
+}
+
 static void all_changed(void *user)
 {
     known_all_wrong(user);
@@ -244,6 +255,7 @@ void revoke_listen(struct revoke *r, struct share *share)
     const struct share_listener listener = {.name_changed = name_changed,
                                             .names_changed = names_changed,
                                             .node_changed = node_changed,
+                                            .node_aged = node_aged,
                                             .all_changed = all_changed,
                                             .user = r->nodes};
     share_listen(share, &listener);

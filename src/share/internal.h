@@ -209,6 +209,7 @@ void share_links_done(struct share *s);
 void tell_name(struct share *s, const struct cache_file *dir, const char *name, size_t len);
 void tell_names(struct share *s, const struct cache_file *dir);
 void tell_node(struct share *s, const struct cache_file *f);
+void tell_aged(struct share *s, const struct cache_file *f);
 void tell_all(struct share *s);
 
 /* ---- watch.c ---- */

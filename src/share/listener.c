@@ -29,6 +29,12 @@ void tell_node(struct share *s, const struct cache_file *f)
         s->listener.node_changed(s->listener.user, f);
 }
 
+void tell_aged(struct share *s, const struct cache_file *f)
+{
+    if (s->listener.node_aged)
+        s->listener.node_aged(s->listener.user, f);
+}
+
 void tell_all(struct share *s)
 {
     if (s->listener.all_changed)

@@ -46,13 +46,14 @@ static void bind(struct share *s, struct promise *p, struct cache_file *f)
                hash_add(&s->promises.by_file, &p->by_file, hash_u64(cache_file_serial(f))) < 0;
 }
 
-/* Who keeps answers of ours has no timer that gets shorter: to him they are void. */
-static void tell(struct share *s, const struct promise *p)
+/* Who keeps answers of ours has no timer that gets shorter: to him they are void. A file's content
+ * is not among them: each open holds it against what the server tells. */
+static void tell_shorter(struct share *s, const struct promise *p)
 {
     if (p->is_dir)
         tell_names(s, p->file);
     else
-        tell_node(s, p->file);
+        tell_aged(s, p->file);
 }
 
 static void end_belief(struct share *s, struct promise *p, bool tells)
@@ -62,7 +63,7 @@ static void end_belief(struct share *s, struct promise *p, bool tells)
     p->counted = false;
     cache_unpromised(s->cache, p->file);
     if (tells)
-        tell(s, p);
+        tell_shorter(s, p);
 }
 
 static void become_stray(struct share *s, struct promise *p)
@@ -383,7 +384,7 @@ void promise_close(struct share *s, struct promise *p, struct client_file *open)
     bool keeps = !p->dormant && may_keep(s, p);
     if (keeps) {
         if (!p->is_dir && cache_told_as_of(s->cache, p->file, p->opened_at))
-            tell(s, p);
+            tell_shorter(s, p);
         p->dormant = open;
         p->dormant_since = clock_now();
         list_add_tail(&all->dormant, &p->place);
@@ -584,7 +585,10 @@ static void belief_goes(struct share *s, struct promise *p)
 {
     p->counted = false;
     cache_broken(s->cache, p->file);
-    tell(s, p);
+    if (p->is_dir)
+        tell_names(s, p->file);
+    else
+        tell_node(s, p->file);
 }
 
 /* What the acknowledgement has to wait for. */

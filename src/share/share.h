@@ -238,6 +238,9 @@ struct share_listener {
     void (*names_changed)(void *user, const struct share_node *dir);
     /* The attributes and the content of `n`. */
     void (*node_changed)(void *user, const struct share_node *n);
+    /* What was told of the attributes of the file `n` lives shorter than was said with it; that
+     * anything has changed is not said, nor anything of its content. */
+    void (*node_aged)(void *user, const struct share_node *n);
     /* Everything. */
     void (*all_changed)(void *user);
     void *user;

@@ -126,6 +126,13 @@ void fake_tell_node(struct share *s, const char *path)
     pthread_mutex_unlock(&s->lock);
 }
 
+void fake_age_node(struct share *s, const char *path)
+{
+    pthread_mutex_lock(&s->lock);
+    s->listener.node_aged(s->listener.user, file_at(s, path));
+    pthread_mutex_unlock(&s->lock);
+}
+
 void fake_tell_all(struct share *s)
 {
     pthread_mutex_lock(&s->lock);

@@ -54,6 +54,7 @@ void fake_remote_move(struct share *s, const char *from, const char *to);
 void fake_tell_name(struct share *s, const char *path);
 void fake_tell_names(struct share *s, const char *path);
 void fake_tell_node(struct share *s, const char *path);
+void fake_age_node(struct share *s, const char *path);
 void fake_tell_all(struct share *s);
 bool fake_share_is_heard(struct share *s); /* there is a listener */
 

@@ -237,6 +237,31 @@ static void a_file_that_was_written_is_read_anew_by_who_has_it_open(void **state
     finish(m);
 }
 
+static unsigned asks(struct mounted *m, const char *path)
+{
+    fake_share_counts(m->share);
+    is_there(m, path);
+    struct fake_counts c = fake_share_counts(m->share);
+    return c.lookups + c.getattrs;
+}
+
+static void
+attributes_that_live_shorter_are_asked_for_anew_and_leave_the_content_alone(void **state)
+{
+    struct mounted *m = begin_told();
+    assert_true(reads(m, "hello", "hello, world\n"));
+    assert_kept(m, "hello");
+    fake_remote_write(m->share, "hello", "HELLO, WORLD\n"); /* of the same times; nobody tells */
+    unsigned changed = fake_share_files_changed();
+    fake_age_node(m->share, "hello");
+    SOON(asks(m, "hello") > 0);
+    assert_true(reads(m, "hello", "hello, world\n")); /* out of the kernel's pages */
+    assert_int_equal(fake_share_files_changed(), changed);
+    fake_tell_node(m->share, "hello");
+    SOON(reads(m, "hello", "HELLO, WORLD\n"));
+    finish(m);
+}
+
 /* ---- listings ---- */
 
 static void own_changes_are_listed_at_once(void **state)
@@ -503,6 +528,8 @@ int main(void)
         cmocka_unit_test(all_names_of_a_directory_may_have_changed),
         cmocka_unit_test(when_everything_may_have_changed_nothing_is_kept),
         cmocka_unit_test(a_file_that_was_written_is_read_anew_by_who_has_it_open),
+        cmocka_unit_test(
+            attributes_that_live_shorter_are_asked_for_anew_and_leave_the_content_alone),
         cmocka_unit_test(own_changes_are_listed_at_once),
         cmocka_unit_test(a_stream_from_before_a_change_gives_its_state_to_nobody_else),
         cmocka_unit_test(an_answer_from_before_a_change_is_not_kept),
