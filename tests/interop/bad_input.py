@@ -51,9 +51,9 @@ with Samba() as samba, tempfile.TemporaryDirectory() as work:
     samba.start()
     place = f"{work}/mnt"
     os.mkdir(place)
-    closed = socket.create_server(("127.0.0.1", 0))
-    port = closed.getsockname()[1]
-    closed.close()
+    nobody = socket.socket()
+    nobody.bind(("127.0.0.1", 0))  # a port at which nobody listens, and which nobody else gets
+    port = nobody.getsockname()[1]
     each_tool("wrong password", samba.target, place, ["STATUS_LOGON_FAILURE"], password="wrong")
     each_tool("unknown share", samba.target + "x", place, ["STATUS_BAD_NETWORK_NAME"])
     each_tool("unknown host", "//no-such-host.invalid/share", place, ["no-such-host.invalid"])

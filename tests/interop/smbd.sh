@@ -131,9 +131,9 @@ start() {
 
     setsid "${run[@]}" "$smbd" -F --no-process-group -s "$d/smb.conf" -l "$d/log" \
         </dev/null >"$d/log/out" 2>&1 &
-    local pid=$!
+    local pid=$! end=$((SECONDS + 60)) # a bound for one that hangs: whoever fails ends
     echo "$pid" >"$d/smbd.pid"
-    for _ in $(seq 500); do
+    while [ $SECONDS -lt $end ]; do
         if listens "$pid" "$port"; then
             echo "$port"
             return
