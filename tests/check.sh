@@ -8,6 +8,8 @@
 #   fuzz            each decoder for FUZZ_SECONDS (default 5)
 #
 # The next build is made, at low priority, while the tests of the one before run: those mostly wait, four at a time.
+# One or two tests with real servers that fail in this company are tried once more, alone (failures.py says which may
+# be), and the end tells of them in any case.
 # Ends with what failed, once more (who reads only the end of a long log has to know), and with one line that counts
 # every check: "N passed, N failed".
 set -u
@@ -16,8 +18,10 @@ here=$(cd "$(dirname "$0")/.." && pwd)
 seconds=${FUZZ_SECONDS:-5}
 passed=0
 failed=0
+alone=0
 reasons=$(mktemp)
-trap 'rm -f "$reasons"' EXIT
+not_alone=$(mktemp)
+trap 'rm -f "$reasons" "$not_alone"' EXIT
 
 # Counts what the tests of one run printed, from meson's log: cmocka's lines and our own.
 count() {
@@ -29,16 +33,36 @@ count() {
     echo "   $p passed, $f failed"
 }
 
+# passes_alone NAME BUILDDIR: whether what failed in the last run there may be tried again, and passes then. Its first
+# failures are not counted, but told.
+passes_alone() {
+    local name=$1 dir=$2 tests first
+    tests=$("$here/tests/failures.py" "$dir" --alone)
+    [ -n "$tests" ] || return 1
+    first=$("$here/tests/failures.py" "$dir" "$name")
+    echo "== once more, alone: $tests"
+    # shellcheck disable=SC2086 # names
+    meson test -C "$dir" --num-processes 1 --print-errorlogs --logbase alone --timeout-multiplier 4 $tests || return 1
+    echo "$first" >>"$not_alone"
+    alone=$((alone + $(wc -w <<<"$tests")))
+}
+
 # run NAME BUILDDIR [meson test arguments]
 run() {
     local name=$1 dir=$2
     shift 2
     echo "== $name"
-    if ! meson test -C "$dir" --num-processes 4 --print-errorlogs "$@"; then
+    local before=$failed
+    meson test -C "$dir" --num-processes 4 --print-errorlogs "$@"
+    local result=$?
+    count "$dir/meson-logs/testlog.txt"
+    [ "$result" != 0 ] || return 0
+    if passes_alone "$name" "$dir"; then
+        failed=$before
+    else
         failed=$((failed + 1)) # also what ended without a count: a crash, a time-out
         "$here/tests/failures.py" "$dir" "$name" >>"$reasons"
     fi
-    count "$dir/meson-logs/testlog.txt"
 }
 
 # configure BUILDDIR SANITIZERS [TESTS]: builds what is needed for them, or everything
@@ -95,6 +119,8 @@ else
     echo "fuzz: see above" >>"$reasons"
 fi
 
+[ "$alone" = 0 ] || { echo "== what failed beside other tests and passed alone"; head -n 40 "$not_alone"; }
 [ "$failed" = 0 ] || { echo "== what failed"; head -n 40 "$reasons"; }
+[ "$alone" = 0 ] || echo "$alone tests passed at their second try"
 echo "$passed passed, $failed failed"
 [ "$failed" = 0 ]
