@@ -27,12 +27,13 @@ static const char help[] =
     "    --rtt MS          a round-trip delay of MS milliseconds before the server\n"
     "    --json FILE       every run with all its counts; -: in place of the table\n"
     "    --markdown        the table as Markdown\n"
+    "    --base FILE       the first column is that profile's of an earlier --json\n"
     "    --max-ratio METRIC=R  exit with 3 where a later profile has more than R\n"
     "                      times the first one's; METRIC is a row (QUERY_DIRECTORY,\n"
     "                      messages, \"round trips\", seconds, events.dir); repeatable\n"
     "-o OPTION,...         username=, credentials=FILE, vers=, ... as mount takes\n"
     "-v, --verbose         show what the command prints, not only when it fails\n\n"
-    "Without --profile: 23h2, 25h2 and larder.\n"
+    "Without --profile: 23h2, 25h2 and larder; with --base: larder.\n"
     "Exit: 0 done, 1 failed, 2 usage, 3 over a limit.\n";
 
 #define LIMITS_MAX  32
@@ -46,6 +47,8 @@ struct request {
     char *lists[OPTIONS_MAX]; /* of -o, wiped when freed */
     size_t list_count;
     struct share_options base;
+    const char *earlier_path; /* NULL: nothing earlier is compared with */
+    struct compare_base earlier;
     char server[SHARE_SOURCE_MAX];
 };
 
@@ -102,7 +105,7 @@ static int set_rtt(struct request *r, const char *text)
     return EXIT_DONE;
 }
 
-enum { OPTION_RTT = 256, OPTION_JSON, OPTION_MARKDOWN, OPTION_MAX_RATIO };
+enum { OPTION_RTT = 256, OPTION_JSON, OPTION_MARKDOWN, OPTION_BASE, OPTION_MAX_RATIO };
 
 static int take(struct request *r, int option, char *value)
 {
@@ -124,6 +127,9 @@ static int take(struct request *r, int option, char *value)
     case OPTION_MARKDOWN:
         r->job.markdown = true;
         return EXIT_DONE;
+    case OPTION_BASE:
+        r->earlier_path = value;
+        return EXIT_DONE;
     case OPTION_MAX_RATIO:
         return add_limit(r, value);
     case 'h':
@@ -144,6 +150,7 @@ static int parse(struct request *r, int argc, char **argv, char **ret_target)
         {"rtt", required_argument, NULL, OPTION_RTT},
         {"json", required_argument, NULL, OPTION_JSON},
         {"markdown", no_argument, NULL, OPTION_MARKDOWN},
+        {"base", required_argument, NULL, OPTION_BASE},
         {"max-ratio", required_argument, NULL, OPTION_MAX_RATIO},
         {0},
     };
@@ -207,14 +214,42 @@ static int prepare(struct request *r, char *target)
     r->job.server = share_options_source(&r->base, r->server);
     if (cli_credentials(&r->base, &err) < 0)
         return cli_fail("compare", "%s", err.text);
-    for (size_t i = 0; i < r->job.profile_count; i++)
+    for (size_t i = r->earlier_path ? 1 : 0; i < r->job.profile_count; i++)
         if (complete_profile(r, i, &err) < 0)
             return cli_usage("compare", "--profile %s: %s", r->profiles[i].spec, err.text);
     return EXIT_DONE;
 }
 
+/* The profiles that are run, and before them what the first of them was in an earlier comparison.
+ */
+static int choose_profiles(struct request *r)
+{
+    struct compare_profile *p = r->profiles;
+    struct error err = {0};
+    if (r->job.profile_count == 0 && !r->earlier_path) {
+        add_profile(r, "23h2");
+        add_profile(r, "25h2");
+        add_profile(r, "larder");
+    } else if (r->job.profile_count == 0) {
+        add_profile(r, "larder");
+    }
+    if (!r->earlier_path)
+        return EXIT_DONE;
+    if (compare_base_load(&r->earlier, r->earlier_path, p[0].spec, &err) < 0)
+        return cli_fail("compare", "%s", err.text);
+    if (r->job.profile_count == COMPARE_PROFILES_MAX)
+        return cli_usage("compare", "more than %d profiles", COMPARE_PROFILES_MAX);
+    memmove(p + 1, p, r->job.profile_count++ * sizeof(*p));
+    p[0] = (struct compare_profile){.spec = p[1].spec, .base = &r->earlier};
+    const char *other = compare_base_differs(&r->earlier, &r->job);
+    if (other)
+        fprintf(stderr, "larder: compare: %s was measured with %s\n", r->earlier_path, other);
+    return EXIT_DONE;
+}
+
 static void done(struct request *r)
 {
+    compare_base_done(&r->earlier);
     for (size_t i = 0; i < r->list_count; i++) {
         explicit_bzero(r->lists[i], strlen(r->lists[i]));
         free(r->lists[i]);
@@ -231,11 +266,8 @@ int cmd_compare(int argc, char **argv)
     share_options_init(&r.base);
 
     int code = parse(&r, argc, argv, &target);
-    if (code == EXIT_DONE && r.job.profile_count == 0) {
-        add_profile(&r, "23h2");
-        add_profile(&r, "25h2");
-        add_profile(&r, "larder");
-    }
+    if (code == EXIT_DONE)
+        code = choose_profiles(&r);
     if (code == EXIT_DONE)
         code = prepare(&r, target);
     if (code == EXIT_DONE)

@@ -43,6 +43,18 @@ static int write_json(const struct compare_job *job, const struct compare_result
     return code;
 }
 
+static int add_base(const struct compare_base *b, struct compare_results *r)
+{
+    size_t i;
+    json_t *run;
+    json_array_foreach(b->runs, i, run)
+    {
+        if (compare_results_add(r, 0, run) < 0)
+            return fail(b->path, -ENOMEM);
+    }
+    return COMPARE_DONE;
+}
+
 /* After the runs. `code` is theirs. */
 static int conclude(const struct compare_job *job, const struct compare_results *r, int code,
                     int json_fd)
@@ -71,6 +83,8 @@ int compare(struct compare_job *job)
     }
     struct compare_results results;
     int code = compare_schedule(job, compare_child, &results);
+    if (code == COMPARE_DONE && job->profiles[0].base)
+        code = add_base(job->profiles[0].base, &results);
     if (code != COMPARE_INTERRUPTED)
         code = conclude(job, &results, code, json_fd);
     compare_results_done(&results);

@@ -25,6 +25,14 @@ struct compare_profile {
     const char *spec;                    /* as it was asked for: "25h2:FileInfoCacheLifetime=60" */
     char label[24];                      /* heads its column; see compare_labels */
     const struct share_options *options; /* target, credentials and settings, complete */
+    const struct compare_base *base;     /* of the first: its runs are these; NULL: it is run */
+};
+
+/* Runs of an earlier comparison. */
+struct compare_base {
+    const char *path;
+    json_t *root; /* the file */
+    json_t *runs; /* those of the profile asked for: 1 .. COMPARE_RUNS_MAX */
 };
 
 #define COMPARE_RUNS_MAX     99
@@ -50,8 +58,17 @@ enum { COMPARE_DONE = 0, COMPARE_FAILED = 1, COMPARE_EXCEEDED = 3, COMPARE_INTER
  * a process with one thread. */
 int compare(struct compare_job *job);
 
-/* Short names for columns: the profile's, with a `+` where settings were changed, numbered where
- * two would be the same. */
+/* Out of what `--json` wrote: the runs of the profile that was called `spec`. -ENOENT: it has none;
+ * -EINVAL: it is something else; what reading gave. */
+int compare_base_load(struct compare_base *b, const char *path, const char *spec,
+                      struct error *err);
+void compare_base_done(struct compare_base *b);
+/* In what it differs from what is run now, so that the two cannot be compared well; NULL: nothing.
+ */
+const char *compare_base_differs(const struct compare_base *b, const struct compare_job *job);
+
+/* Short names for columns: `base`, or the profile's, with a `+` where settings were changed,
+ * numbered where two would be the same. */
 void compare_labels(struct compare_profile *profiles, size_t count);
 
 /* ---- between the parts of this room ---- */
@@ -77,9 +94,11 @@ struct compare_run {
 };
 typedef int (*compare_body)(const struct compare_run *run, json_t **ret, struct error *err);
 
-/* Carries out the whole schedule. COMPARE_DONE, COMPARE_FAILED (told on stderr) or
- * COMPARE_INTERRUPTED; the results up to there are filled in in all cases. */
+/* Carries out the whole schedule, of the profiles without a base. COMPARE_DONE, COMPARE_FAILED
+ * (told on stderr) or COMPARE_INTERRUPTED; the results up to there are filled in in all cases. */
 int compare_schedule(const struct compare_job *job, compare_body body, struct compare_results *ret);
+/* One run more, of which it takes a reference. -ENOMEM. */
+int compare_results_add(struct compare_results *r, size_t profile, json_t *run);
 void compare_results_done(struct compare_results *r);
 
 /* Mounts, runs the command, unmounts: the body of a real run. */

@@ -236,14 +236,12 @@ static int tell_failure(const struct schedule *s, size_t profile, const json_t *
     return COMPARE_FAILED;
 }
 
-static int keep(struct schedule *s, size_t profile, json_t *run)
+int compare_results_add(struct compare_results *r, size_t profile, json_t *run)
 {
-    struct compare_results *r = s->results;
     void *more = realloc(r->list, (r->count + 1) * sizeof(r->list[0]));
     if (!more)
         return -ENOMEM;
     r->list = more;
-    json_object_del(run, "interrupted");
     r->list[r->count++] = (struct compare_result){.profile = profile, .run = json_incref(run)};
     return 0;
 }
@@ -292,8 +290,9 @@ static int one_run(struct schedule *s, size_t profile, bool counted)
             if (s->job->verbose)
                 show_output(output);
             code = tell_failure(s, profile, result, status, output);
+            json_object_del(result, "interrupted");
             if (counted && result && !json_object_get(result, "error") &&
-                keep(s, profile, result) < 0)
+                compare_results_add(s->results, profile, result) < 0)
                 code = fail("result");
         }
     }
@@ -319,10 +318,11 @@ int compare_schedule(const struct compare_job *job, compare_body body, struct co
         errno = -code;
         code = fail(s.dir);
     }
-    if (code == COMPARE_DONE)
-        code = one_run(&s, 0, false); /* the server reads from its disk now and from memory later */
+    size_t first = job->profiles[0].base ? 1 : 0;
+    if (code == COMPARE_DONE) /* the server reads from its disk now and from memory later */
+        code = one_run(&s, first, false);
     for (unsigned round = 1; round <= job->runs && code == COMPARE_DONE; round++)
-        for (size_t p = 0; p < job->profile_count && code == COMPARE_DONE; p++) {
+        for (size_t p = first; p < job->profile_count && code == COMPARE_DONE; p++) {
             tell_progress(&s, round, p);
             code = one_run(&s, p, true);
         }

@@ -124,12 +124,16 @@ static void print_block(const struct compare_job *job, const struct compare_resu
                  job->runs);
         report_field(out, format, "runs", line);
     }
-    for (size_t p = 0; p < job->profile_count; p++)
-        if (strcmp(job->profiles[p].label, job->profiles[p].spec) != 0) {
-            snprintf(line, sizeof(line), "%s: %.200s", job->profiles[p].label,
-                     job->profiles[p].spec);
+    for (size_t p = 0; p < job->profile_count; p++) {
+        const struct compare_profile *of = &job->profiles[p];
+        if (of->base)
+            snprintf(line, sizeof(line), "%s: %.64s, out of %.120s", of->label, of->spec,
+                     of->base->path);
+        else
+            snprintf(line, sizeof(line), "%s: %.200s", of->label, of->spec);
+        if (strcmp(of->label, of->spec) != 0)
             report_field(out, format, "profile", line);
-        }
+    }
 }
 
 /* ---- settings that differ ---- */
@@ -281,6 +285,10 @@ void compare_labels(struct compare_profile *profiles, size_t count)
     for (size_t i = 0; i < count; i++) {
         char base[16];
         size_t same = 0, name = strcspn(profiles[i].spec, ":");
+        if (profiles[i].base) {
+            snprintf(profiles[i].label, sizeof(profiles[i].label), "base");
+            continue;
+        }
         snprintf(base, sizeof(base), "%.*s%s", (int)(name < 12 ? name : 12), profiles[i].spec,
                  profiles[i].spec[name] ? "+" : "");
         for (size_t k = 0; k < i; k++)
@@ -301,7 +309,8 @@ json_t *compare_json(const struct compare_job *job, const struct compare_results
         json_array_append_new(command, word ? word : json_string_nocheck("(not UTF-8)"));
     }
     for (size_t i = 0; i < r->count; i++)
-        json_array_append(runs, r->list[i].run);
+        if (!job->profiles[r->list[i].profile].base)
+            json_array_append(runs, r->list[i].run);
     return json_pack("{s:s, s:o, s:s, s:f, s:o}", "larder", LARDER_VERSION, "command", command,
                      "server", job->server, "rtt_ms", job->rtt_ms, "runs", runs);
 }

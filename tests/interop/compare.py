@@ -102,6 +102,34 @@ with Samba() as samba, tempfile.TemporaryDirectory() as work:
     result = json.loads(run.stdout) if run.stdout.startswith("{") else {}
     check("--json - prints the JSON in place of the table", run.returncode == 0 and len(result.get("runs", [])) == 1, run.stdout[:300])
     check("and makes no file of that name", not os.path.exists("-"))
+
+    base = f"{work}/out.json"
+    run = compare(samba, "--profile", "25h2", "--base", base, "--max-ratio", "messages=1.05", "--json", f"{work}/now.json")
+    equal("an earlier comparison as the base, the same now: exit 0", (run.returncode, run.stderr), (0, ""))
+    check("its column stands first, of the same profile", f"base: 25h2, out of {base}" in run.stdout
+          and rows(run.stdout)["SMB2 messages"][0] == f"{by_name['25h2']['messages']:,}", run.stdout)
+    equal("the JSON has what was run", [r["profile"] for r in json.load(open(f"{work}/now.json"))["runs"]], ["25h2"])
+    less = json.load(open(base))
+    for one in less["runs"]:
+        one["commands"]["CREATE"] //= 2
+    json.dump(less, open(f"{work}/less.json", "w"))
+    run = compare(samba, "--base", f"{work}/less.json", "--max-ratio", "CREATE=1.5", "--max-ratio", "READ=1.05")
+    check("where it has become more than allowed: exit 3, and the figure", run.returncode == 3 and "CREATE of larder" in run.stderr
+          and "READ" not in run.stderr, (run.returncode, run.stderr))
+    run = compare(samba, "--base", base, "--profile", "23h2", "--profile", "larder", "--rtt", "1", command=["true", "{mnt}"])
+    check("one of another command is told of, and compared all the same", run.returncode == 0 and run.stderr.count("\n") == 1
+          and "another command" in run.stderr and len(rows(run.stdout)["CREATE"]) == 5, (run.stderr, run.stdout))
+    bad = {"that is not there": None, "that is no JSON": b"x", "of something else": b"[1, 2]", "with runs of nobody": b'{"runs": [1, {"profile": 2}]}',
+           "with bytes in it": b'{"runs": "\0\xff"}', "cut off": open(base, "rb").read()[:-20], "": b""}
+    for what, content in bad.items():
+        path = f"{work}/bad.json"
+        if content is not None:
+            open(path, "wb").write(content)
+        run = compare(samba, "--base", path)
+        check(f"a base {what or 'that is empty'}: exit 1 and one line", run.returncode == 1 and run.stderr.count("\n") == 1
+              and path in run.stderr, (run.returncode, run.stderr))
+    run = compare(samba, "--base", base, "--profile", "off")
+    check("a base without that profile names those it has", run.returncode == 1 and "23h2, 25h2, larder" in run.stderr, run.stderr)
     equal("nothing is left behind", leftovers(work), [])
 
 finish()
