@@ -150,6 +150,12 @@ def the_job_guards_a_start(work):
         check("guard: the job's summary has the table", "| QUERY_DIRECTORY" in open(summary).read(), run.stdout)
         equal("guard: what was too much is named", [m for m in ("SMB2 messages of 25h2", "CREATE of 25h2") if m in run.stderr],
               ["SMB2 messages of 25h2", "CREATE of 25h2"] if code else [])
+    base = dict(os.environ, BASE=f"{work}/base.json")
+    for name, code in (("thrifty", 0), ("thrifty", 0), ("searching", 3)):
+        run = subprocess.run([f"{EXAMPLES}/ci/guard.sh", f"{work}/{name}", "python3", "-B", "{mnt}/tool.py"], env=base, stdin=subprocess.DEVNULL,
+                             stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, timeout=120)
+        equal(f"guard with a base: the {name} application: exit {code}", run.returncode, code) or print(run.stdout, run.stderr)
+        check("guard with a base: what is too much is named", ("CREATE of larder" in run.stderr) == (code == 3), run.stderr)
 
 
 with Samba() as samba, tempfile.TemporaryDirectory() as work:
