@@ -8,6 +8,8 @@ was not bound to know yet:
   not          the lifetime of what nobody promised, or the maximum age, after the change was made
   own          made through the very same mount: the moment when the call returned
   opens        without leases an open asks the server: what is read is what that file is then, by whatever name it was found
+  moved        with them a file may be kept open, and the server tell its times of then (Samba does), by a name that it has
+               only now: each of the two is as old as is promised, and both together never were
 
 What announces a change: a notice of its path or of a directory above it; for a name that comes or goes the break of a
 lease on the directory, for what a file is a break of a lease on that file (if it takes READ, which is what belief rests
@@ -88,7 +90,7 @@ class Announcements:
 class Judge:
     def __init__(self, world, announcements, late, limit, own=False, opens_ask=False):
         self.world, self.announcements, self.late = world, announcements, late
-        self.limit, self.own = limit, own
+        self.limit, self.own, self.keeps = limit, own, not opens_ask
         self.announced = self.unannounced = 0
         paths = set(world.history) | set(world.initial)
         at_once = {path: self._timeline(path, self._end) for path in paths} if opens_ask else None
@@ -168,6 +170,18 @@ class Judge:
     def _any(self, path, answer, fits):
         return any(fits(s) for s in self._states(self.timelines, path, answer))
 
+    def _earlier(self, answer, path):
+        """What a file was that has come to `path`, under the name that it had before, as long as that may be shown: its name may
+        be newer than its times, where it is kept open since before both."""
+        now = set(self._states(self.timelines, path, answer))
+        for change, _, after in self.world.history.get(path, ()):
+            if change.op != "rename" or change.prepare or not isinstance(after, File) or after not in now:
+                continue
+            source = change.args[0] + path[len(change.args[1]):]
+            came = max((c.begin for c, _, _ in self.world.history[source] if c.names() and c.begin < change.begin), default=0)
+            yield from (state for state, begin, until in self.timelines[source]
+                        if came <= begin < change.begin and until >= answer.asked and isinstance(state, File))
+
     def _is(self, answer, path, kind, size=None, mtime=None):
         """`kind`: d, f, or - for nothing."""
         def fits(state):
@@ -176,7 +190,7 @@ class Judge:
             if kind == "f" and isinstance(state, File):
                 return size is None or (state.size, state.mtime) == (size, mtime)
             return state == (DIRECTORY if kind == "d" else None)
-        return self._any(path, answer, fits)
+        return self._any(path, answer, fits) or (self.keeps and kind == "f" and any(map(fits, self._earlier(answer, path))))
 
     def _ways(self, answer):
         """The path, and where the files went that it may still lead to: an old name shows what a file is now elsewhere."""
@@ -243,6 +257,8 @@ class Judge:
     def explain(self, answer):
         """For people: what was asked, what it could have been, and when that ended."""
         where = [answer.path] + [p for p in self.timelines if os.path.dirname(p) == answer.path and answer.kind == "L"]
+        where += [change.args[0] for p in where for change, _, after in self.world.history.get(p, ()) if change.op == "rename" and after
+                  and abs(change.begin - answer.asked) < 3 * S]
         out = [f"{answer.line}"]
         for path in where:
             for state, begin, until in self.timelines.get(path, ())[:4]:
