@@ -284,6 +284,10 @@ typedef void cache_reach_fn(void *user, const struct cache_file *dir, const char
                             const struct cache_file *f);
 void cache_reach(const struct cache *c, const char *path, size_t len, cache_reach_fn *at,
                  void *user);
+/* The directory (borrowed) that the last component of such a path, *ret_name, is in: down the very
+ * spellings where they are known, else down what folds alike. NULL: none is known, or it is the
+ * root's own path. By structure alone, as above. */
+struct cache_file *cache_reach_dir(const struct cache *c, const char *path, const char **ret_name);
 /* Notices were lost (overflow): nothing that was asked before and rests on no lease is believed,
  * reason `changed`. The watch goes on. O(1). */
 void cache_notices_lost(struct cache *c);

@@ -21,6 +21,7 @@
  * are at least as many as were queued, so none that was made after it is swallowed.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "cache/internal.h"
 
@@ -443,6 +444,21 @@ void cache_reach(const struct cache *c, const char *path, size_t len, cache_reac
 {
     if (len)
         reach(c, c->root, path, len, at, user);
+}
+
+struct cache_file *cache_reach_dir(const struct cache *c, const char *path, const char **ret_name)
+{
+    struct cache_file *dir = c->root;
+    const char *slash;
+    for (; dir && (slash = strchr(path, '/')); path = slash + 1) {
+        size_t len = (size_t)(slash - path);
+        const struct cache_name *n = name_find(c, dir, path, len);
+        if (!n)
+            n = name_next_alike(c, dir, path, len, NULL);
+        dir = n && n->file->is_dir ? n->file : NULL;
+    }
+    *ret_name = path;
+    return *path ? dir : NULL;
 }
 
 void cache_notices_lost(struct cache *c)

@@ -270,13 +270,18 @@ static void print_inotify(const json_t *all)
     const json_t *raised = json_object_get(inotify, "raised");
     char line[256], n[6][REPORT_NUMBER];
     uint64_t watched = number(inotify, "watched"), told = number(inotify, "told");
+    uint64_t riding = number(inotify, "riding");
     uint64_t dropped = number(inotify, "dropped"), failed = number(inotify, "failed");
     uint64_t created = number(raised, "created"), removed = number(raised, "removed");
     uint64_t renamed = number(raised, "renamed"), modified = number(raised, "modified");
     if (!watched && !dropped && !failed && !created && !removed && !renamed && !modified)
         return;
-    snprintf(line, sizeof(line), "%s directories watched, the server tells of %s",
-             report_count(n[0], watched), report_count(n[1], told));
+    snprintf(
+        line, sizeof(line),
+        "%s directories watched; told of by a watch of their own %s, by that of the whole tree "
+        "%s, by nobody %s",
+        report_count(n[0], watched), report_count(n[1], told > riding ? told - riding : 0),
+        report_count(n[2], riding), report_count(n[3], watched > told ? watched - told : 0));
     field("inotify", line);
     snprintf(line, sizeof(line),
              "%s created, %s removed, %s renamed, %s modified, %s dropped, %s failed",

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/list.h"
 #include "base/log.h"
 #include "mount/procs.h"
@@ -19,15 +20,18 @@
 #define USED          (60 * NS_PER_SEC)
 #define RETRY_FIRST   NS_PER_SEC
 #define RETRY_LAST    (60 * NS_PER_SEC)
+#define SETTLING      (5 * NS_PER_SEC) /* of all watches in a new session */
 
 /* One directory that somebody watches. The thread's alone, but for what is said. */
 struct watched {
-    struct list link;
+    struct list link;        /* in watchers->dirs */
+    struct hash_node by_dir; /* in watchers->by_dir */
     struct watchers *all;
     fuse_ino_t dir;
     struct share_watch *watch; /* NULL: the server does not tell of it (now) */
     atomic_bool is_over;       /* by share/'s thread: the watch tells nothing more */
     bool seen;                 /* in this round */
+    unsigned refusals;         /* of the server, or of share/, one after the other */
     uint64_t retry_at, retry_after;
 };
 
@@ -36,10 +40,13 @@ struct watchers {
     struct raiser *raiser;
     struct procs *procs;
     pthread_t thread;
-    bool started;              /* the starting thread's */
-    struct list dirs;          /* struct watched; the thread's */
-    uint64_t calls, used_at;   /* the kernel's at the last round, the last ones; the thread's */
-    atomic_uint watched, told; /* for people */
+    bool started;            /* the starting thread's */
+    struct list dirs;        /* struct watched; the thread's */
+    struct hash by_dir;      /* the same; the thread's */
+    uint64_t calls, used_at; /* the kernel's at the last round, the last ones; the thread's */
+    bool warned;             /* the thread's */
+    uint64_t lost_at;        /* the server was away then, 0: never; the thread's */
+    atomic_uint watched, told, riding; /* for people; riding ones are among those told */
     pthread_mutex_t lock;
     pthread_cond_t ended;
     bool end; /* protected by lock */
@@ -59,14 +66,10 @@ static bool hear(void *user, const struct share_notice *notice)
 
 static struct watched *find(struct watchers *w, fuse_ino_t dir)
 {
-    struct list *at;
-    list_for_each(at, &w->dirs)
-    {
-        struct watched *d = container_of(at, struct watched, link);
-        if (d->dir == dir)
-            return d;
-    }
-    return NULL;
+    struct hash_node *at = hash_first(&w->by_dir, hash_u64(dir));
+    while (at && container_of(at, struct watched, by_dir)->dir != dir)
+        at = hash_next(at);
+    return at ? container_of(at, struct watched, by_dir) : NULL;
 }
 
 static struct watched *add(struct watchers *w, fuse_ino_t dir)
@@ -75,26 +78,68 @@ static struct watched *add(struct watchers *w, fuse_ino_t dir)
     if (!d)
         return NULL;
     *d = (struct watched){.all = w, .dir = dir, .retry_after = RETRY_FIRST};
+    if (hash_add(&w->by_dir, &d->by_dir, hash_u64(dir)) < 0) {
+        free(d);
+        return NULL;
+    }
     list_add_tail(&w->dirs, &d->link);
     return d;
+}
+
+static void count(struct watched *d, unsigned by)
+{
+    atomic_fetch_add(&d->all->told, by);
+    if (share_watch_rides(d->watch))
+        atomic_fetch_add(&d->all->riding, by);
 }
 
 static void unwatch(struct watched *d)
 {
     if (d->watch)
-        atomic_fetch_sub(&d->all->told, 1);
+        count(d, -1u);
     d->watch = share_watch_end(d->watch);
 }
 
 static void drop(struct watched *d)
 {
     unwatch(d);
+    hash_del(&d->all->by_dir, &d->by_dir);
     list_del(&d->link);
     free(d);
 }
 
-/* A watch that was in the way of an own change is back in the next round; what the server refuses
- * is asked for less and less often. */
+/* Said once; not of what may be otherwise in a moment: a directory that is gone, a server that is
+ * away, or has just come back. */
+static void warn(struct watched *d, int rc, const char *why, uint64_t now)
+{
+    struct watchers *w = d->all;
+    if (share_lost(w->mount->share, NULL))
+        w->lost_at = now;
+    bool settled = !w->lost_at || now - w->lost_at > SETTLING;
+    if (w->warned || d->refusals < 2 || rc == -ENOENT || !settled)
+        return;
+    w->warned = true;
+    log_line(LOG_WARN,
+             "%s: local inotify does not hear what others change in some of the "
+             "directories that are watched (larder stats: in how many): %s; have fewer "
+             "watched, or have programs look by themselves",
+             w->mount->mountpoint, why);
+}
+
+/* What the server refuses is asked for less and less often; where there was nothing to ask it for,
+ * that costs nobody anything. */
+static void refused(struct watched *d, int rc, const struct error *err, uint64_t now)
+{
+    if (d->refusals++ == 0)
+        log_line(LOG_DETAIL, "%s: no inotify of what others change: %s", d->all->mount->mountpoint,
+                 err->text);
+    warn(d, rc, err->text, now);
+    d->retry_at = now + d->retry_after;
+    if (rc != -EMFILE || err->status)
+        d->retry_after = d->retry_after * 2 < RETRY_LAST ? d->retry_after * 2 : RETRY_LAST;
+}
+
+/* A watch that was in the way of an own change is back in the next round. */
 static void have_told(struct watched *d, uint64_t now)
 {
     struct mount *m = d->all->mount;
@@ -111,13 +156,12 @@ static void have_told(struct watched *d, uint64_t now)
     int rc = share_watch_dir(m->share, node->share, hear, d, &d->watch, &err);
     nodes_forget(&m->nodes, d->dir, 1);
     if (rc == 0) {
-        atomic_fetch_add(&d->all->told, 1);
+        count(d, 1);
         d->retry_after = RETRY_FIRST;
-        return;
+        d->refusals = 0;
+    } else {
+        refused(d, rc, &err, now);
     }
-    log_line(LOG_DETAIL, "%s: no inotify of what others change: %s", m->mountpoint, err.text);
-    d->retry_at = now + d->retry_after;
-    d->retry_after = d->retry_after * 2 < RETRY_LAST ? d->retry_after * 2 : RETRY_LAST;
 }
 
 /* ---- a round ---- */
@@ -235,6 +279,7 @@ struct watchers *watchers_new(struct mount *m, struct raiser *raiser)
     w->raiser = raiser;
     w->procs = procs_new();
     list_init(&w->dirs);
+    hash_init(&w->by_dir);
     pthread_mutex_init(&w->lock, NULL);
     pthread_condattr_t monotonic;
     pthread_condattr_init(&monotonic);
@@ -274,6 +319,7 @@ struct watchers *watchers_free(struct watchers *w)
     if (!w)
         return NULL;
     procs_free(w->procs);
+    hash_done(&w->by_dir);
     pthread_cond_destroy(&w->ended);
     pthread_mutex_destroy(&w->lock);
     free(w);
@@ -282,6 +328,7 @@ struct watchers *watchers_free(struct watchers *w)
 
 json_t *watchers_json(struct watchers *w)
 {
-    return json_pack("{s:I, s:I}", "watched", (json_int_t)atomic_load(&w->watched), "told",
-                     (json_int_t)atomic_load(&w->told));
+    return json_pack("{s:I, s:I, s:I}", "watched", (json_int_t)atomic_load(&w->watched), "told",
+                     (json_int_t)atomic_load(&w->told), "riding",
+                     (json_int_t)atomic_load(&w->riding));
 }

@@ -15,7 +15,9 @@
  * last one took, so that it takes two in a hundred of one processor at most, however much there is
  * to look through.
  *
- * At most SHARE_WATCHES_MAX directories are told of; those over that are counted.
+ * SHARE_WATCHES_MAX directories have a watch of their own; those over that ride on the tree-wide
+ * one (share_watch_dir) or, where there is none, are told of by nobody, which is counted, and said
+ * once.
  */
 #ifndef LARDER_MOUNT_WATCHERS_H
 #define LARDER_MOUNT_WATCHERS_H
@@ -34,7 +36,8 @@ int watchers_start(struct watchers *w);
 void watchers_stop(struct watchers *w);
 /* Once nobody calls watchers_json any more. Returns NULL. */
 struct watchers *watchers_free(struct watchers *w);
-/* {"watched": directories that somebody watches, "told": of them those that the server tells of} */
+/* {"watched": directories that somebody watches, "told": of them those that the server tells of,
+ * "riding": of these those without a watch of their own} */
 json_t *watchers_json(struct watchers *w);
 
 #endif

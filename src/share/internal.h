@@ -2,8 +2,8 @@
  * Inside of share/: share.c (life of a share), flight.c (single flight), lookup.c (names and
  * attributes), listing.c (directories), opens.c (the table of what is open), file.c (opening and
  * closing), data.c (what opens are for), change.c (names and attributes changed), link.c (symbolic
- * links), stats.c and explain.c (what is shown to people), watch.c and watch_dir.c (what the server
- * tells), own.c (which of that we did).
+ * links), stats.c and explain.c (what is shown to people), watch.c, watch_dir.c and ride.c (what
+ * the server tells), own.c (which of that we did).
  */
 #ifndef LARDER_SHARE_INTERNAL_H
 #define LARDER_SHARE_INTERNAL_H
@@ -107,13 +107,16 @@ struct share {
         int (*flush)(struct share *s, struct cache_file *file);
     } delayed;
     struct {                      /* watched for somebody (watch_dir.c); protected by lock: */
-        struct list all;          /* struct share_watch */
-        unsigned count;           /* of them */
+        struct hash by_dir;       /* struct share_watch, every one, by its directory's serial */
+        struct list all;          /* of them those with a handle of their own */
+        unsigned count, max;      /* of these; max is constant but to tests: SHARE_WATCHES_MAX */
+        struct list riders;       /* the others (ride.c) */
         struct client_bell *bell; /* with the thread; constant from then on */
         pthread_t thread;
         bool stop;
         pthread_cond_t settled;  /* the thread is busy with one less */
         struct written *written; /* own.c */
+        struct hash own;         /* own.c */
         uint64_t own_ids;
     } dirs;
     struct hash links;              /* struct link, by the file's serial; protected by lock */
@@ -226,7 +229,7 @@ bool watch_verify(struct share *s, struct cache_file *dir);
 bool watch_compare(struct share *s, struct cache_file *dir, const struct file_attr *attr,
                    struct cache_ticket ticket);
 
-/* ---- watch_dir.c, own.c ---- */
+/* ---- watch_dir.c, own.c (and see watched.h) ---- */
 
 void watch_dirs_init(struct share *s);
 void watch_dirs_done(struct share *s); /* before the client goes */

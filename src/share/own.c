@@ -22,7 +22,9 @@
 #define WRITTEN_MAX 8192 /* files, and names; what meets another one in its place is not kept */
 
 struct own {
-    struct list link; /* in watch->own, oldest first */
+    struct list link;       /* in watch->own, oldest first */
+    struct hash_node by_id; /* in share->dirs.own */
+    struct share_watch *watch;
     uint64_t id, until;
     bool came;
     bool under_way, swallowed; /* no reply yet; a notice that said the same was before it */
@@ -37,6 +39,7 @@ struct written {
 
 static void own_free(struct share_watch *w, struct own *o)
 {
+    hash_del(&w->share->dirs.own, &o->by_id);
     list_del(&o->link);
     w->own_count--;
     free(o);
@@ -79,7 +82,7 @@ static uint64_t name_key(const struct cache_file *dir, const char *name)
 
 void own_modifies(struct share *s, const struct cache_file *f)
 {
-    if (!list_empty(&s->dirs.all))
+    if (s->dirs.by_dir.count)
         note_written(s, file_index(f), cache_file_serial(f));
 }
 
@@ -116,8 +119,12 @@ uint64_t own_begins(struct share *s, const struct cache_file *dir, const char *n
     struct own *o = malloc(sizeof(*o) + size);
     if (!o)
         return 0;
-    *o = (struct own){.id = ++s->dirs.own_ids, .came = came, .under_way = true};
+    *o = (struct own){.watch = w, .id = ++s->dirs.own_ids, .came = came, .under_way = true};
     memcpy(o->name, name, size);
+    if (hash_add(&s->dirs.own, &o->by_id, hash_u64(o->id)) < 0) {
+        free(o);
+        return 0;
+    }
     list_add_tail(&w->own, &o->link);
     if (came)
         own_modifies_name(w, name);
@@ -126,28 +133,21 @@ uint64_t own_begins(struct share *s, const struct cache_file *dir, const char *n
     return o->id;
 }
 
-static struct own *find(struct share *s, uint64_t id, struct share_watch **ret_watch)
+/* NULL: it has been told, or nobody watches any more. */
+static struct own *find(struct share *s, uint64_t id)
 {
-    struct list *at, *in;
-    list_for_each(at, &s->dirs.all)
-    {
-        *ret_watch = container_of(at, struct share_watch, link);
-        list_for_each(in, &(*ret_watch)->own)
-        {
-            struct own *o = container_of(in, struct own, link);
-            if (o->id == id)
-                return o;
-        }
-    }
-    return NULL;
+    struct hash_node *at = hash_first(&s->dirs.own, hash_u64(id));
+    while (at && container_of(at, struct own, by_id)->id != id)
+        at = hash_next(at);
+    return at ? container_of(at, struct own, by_id) : NULL;
 }
 
 void own_ends(struct share *s, uint64_t id, bool done)
 {
     if (!id)
         return;
-    struct share_watch *w;
-    struct own *o = find(s, id, &w);
+    struct own *o = find(s, id);
+    struct share_watch *w = o ? o->watch : NULL;
     if (o && done && o->came)
         own_modifies_name(w, o->name);
     if (o && done && !o->swallowed) {

@@ -275,16 +275,19 @@ typedef bool share_notice_fn(void *user, const struct share_notice *notice);
 
 /*
  * One CHANGE_NOTIFY of this one directory, beside the tree-wide watch: of what is done on its own
- * disk a server may tell only who watches the very directory (Samba does so). What was done through
- * this share is left out; so are modifications of a file for some seconds after it was changed
- * here, since nobody can say whose they were. Stays until share_watch_end, or until it says
- * SHARE_UNWATCHED, and is to be ended then, too. -EMFILE: there are SHARE_WATCHES_MAX already;
- * -EOPNOTSUPP where the server has none.
+ * disk a server may tell only who watches the very directory (Samba does so). Where there are
+ * SHARE_WATCHES_MAX of those, what the tree-wide watch tells of it, for as long as that stands: it
+ * rides. What was done through this share is left out; so are modifications of a file for some
+ * seconds after it was changed here, since nobody can say whose they were. Stays until
+ * share_watch_end, or until it says SHARE_UNWATCHED, and is to be ended then, too. -EMFILE: there
+ * are as many, and there is no tree-wide watch (now); nothing was sent. -EOPNOTSUPP where the
+ * server has none.
  */
 struct share_watch;
 #define SHARE_WATCHES_MAX 256 /* each is an open directory on the server */
 int share_watch_dir(struct share *s, struct share_node *dir, share_notice_fn *fn, void *user,
                     struct share_watch **ret, struct error *err);
+bool share_watch_rides(const struct share_watch *w); /* it never changes */
 /* Nothing is told after it returns. Not from `fn`. NULL allowed; returns NULL. */
 struct share_watch *share_watch_end(struct share_watch *w);
 

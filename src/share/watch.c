@@ -1,6 +1,7 @@
 /*
  * The watch: one thread that waits for the server to tell of changes beneath the mounted directory,
- * and passes them to the cache.
+ * and passes them to the cache, and to who watches a directory that has no watch of its own
+ * (ride.c).
  *
  * A server that takes the request and never answers would be believed for ever. It is found out by
  * what is verified: where a directory turns out changed and no notice at all came between two such
@@ -14,6 +15,7 @@
 
 #include "share/opens.h"
 #include "share/promise.h"
+#include "share/watched.h"
 
 #define SILENCE (2 * NS_PER_SEC) /* after which a notice would have come, if any did */
 
@@ -78,17 +80,34 @@ static void pass_on(struct share *s, const struct notice *n)
         cache_reach(s->cache, n->path, len, tell_came_or_went, s);
 }
 
+/* Of a renaming, NULL of anything else: the halves come one right after the other. */
+static const struct notice *other_half(const struct told *t, size_t i)
+{
+    bool is_half = t->notice[i].action == CLIENT_RENAMED_FROM && i + 1 < t->count &&
+                   t->notice[i + 1].action == CLIENT_RENAMED_TO;
+    return is_half ? &t->notice[i + 1] : NULL;
+}
+
 /* With the lock. */
 static void believe(struct share *s, struct told *t, bool overflow)
 {
     s->notices += t->count + overflow;
     for (size_t i = 0; i < t->count; i++) {
-        pass_on(s, &t->notice[i]);
-        free(t->notice[i].path);
+        const struct notice *n = &t->notice[i], *other = other_half(t, i);
+        struct ride ride;
+        ride_begin(&ride, s, n->action, n->path, other ? other->path : NULL);
+        pass_on(s, n);
+        if (other)
+            pass_on(s, other);
+        ride_end(&ride);
+        i += other != NULL;
     }
+    for (size_t i = 0; i < t->count; i++)
+        free(t->notice[i].path);
     if (overflow || t->lost) {
         cache_notices_lost(s->cache);
         tell_all(s);
+        riders_missed(s);
     }
     t->count = 0;
     t->lost = false;
@@ -102,6 +121,7 @@ static void ended(struct share *s)
     s->watched = false;
     cache_unwatched(s->cache);
     tell_all(s);
+    riders_stranded(s);
 }
 
 /* As long as the session stands. */

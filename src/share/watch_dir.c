@@ -1,6 +1,7 @@
 /*
  * Directories that somebody wants to be told about (share_watch_dir): one CHANGE_NOTIFY each, and
- * one thread for all of them, which sleeps until the server has said something about any.
+ * one thread for all of them, which sleeps until the server has said something about any. Those
+ * over a bound have none, and ride on the tree-wide watch (ride.c).
  *
  * What is told goes to the cache first, like the notices of the tree-wide watch (watch.c), and then
  * to who watches, if others did it. Both watches may tell of one change: to the cache a second
@@ -18,16 +19,17 @@
 
 /* ---- telling ---- */
 
+static uint64_t dir_key(const struct cache_file *dir)
+{
+    return hash_u64(cache_file_serial(dir));
+}
+
 struct share_watch *watch_dir_of(struct share *s, const struct cache_file *dir)
 {
-    struct list *at;
-    list_for_each(at, &s->dirs.all)
-    {
-        struct share_watch *w = container_of(at, struct share_watch, link);
-        if (w->dir == dir)
-            return w;
-    }
-    return NULL;
+    struct hash_node *at = hash_first(&s->dirs.by_dir, dir_key(dir));
+    while (at && container_of(at, struct share_watch, by_dir)->dir != dir)
+        at = hash_next(at);
+    return at ? container_of(at, struct share_watch, by_dir) : NULL;
 }
 
 /* The cache follows paths. One that nobody knows any more leads to no belief, either. */
@@ -48,25 +50,24 @@ static void tell_cache(struct share_watch *w, enum cache_notice notice, const ch
         tell_name(s, w->dir, name, len);
 }
 
-/* What the name led to before, a reference; NULL where that is not known. */
-static struct cache_file *before(struct share_watch *w, const char *name,
-                                 struct share_notice *notice)
+struct share_notice watch_dir_notice(struct share_watch *w, enum share_news news, const char *name)
 {
     struct cache_file *f = cache_peek(w->share->cache, w->dir, name, strlen(name));
+    struct share_notice n = {.news = news, .name = name, .node = f};
     const struct file_attr *heard = f ? cache_file_heard(f) : NULL;
     if (f)
-        notice->ino = cache_file_ino(f);
+        n.ino = cache_file_ino(f);
     if (heard)
-        notice->attr = *heard;
+        n.attr = *heard;
     else if (f && cache_file_is_dir(f))
-        notice->attr.attributes = FILE_ATTRIBUTE_DIRECTORY;
-    return f;
+        n.attr.attributes = FILE_ATTRIBUTE_DIRECTORY;
+    return n;
 }
 
-/* Takes the node over. */
-static void deliver(struct share_watch *w, const struct share_notice *n)
+void watch_dir_deliver(struct share_watch *w, const struct share_notice *n)
 {
-    bool taken = !w->is_over && w->fn(w->user, n);
+    bool own = n->news == SHARE_MODIFIED && own_modified(w, n->name, n->node);
+    bool taken = !own && !w->is_over && !w->stranded && w->fn(w->user, n);
     if (n->node && !taken)
         cache_file_unref(w->share->cache, n->node);
 }
@@ -76,48 +77,46 @@ void watch_dir_tell(struct share_watch *w, enum share_news news, const char *nam
     static const enum cache_notice notices[] = {[SHARE_ADDED] = CACHE_ADDED,
                                                 [SHARE_REMOVED] = CACHE_REMOVED,
                                                 [SHARE_MODIFIED] = CACHE_MODIFIED};
-    struct share *s = w->share;
-    struct share_notice n = {.news = news, .name = name};
-    n.node = before(w, name, &n);
+    struct share_notice n = watch_dir_notice(w, news, name);
     tell_cache(w, notices[news], name);
     if (news == SHARE_MODIFIED && n.node)
-        tell_node(s, n.node);
-    if (news == SHARE_MODIFIED && own_modified(w, name, n.node)) {
-        if (n.node)
-            cache_file_unref(s->cache, n.node);
-    } else {
-        deliver(w, &n);
-    }
+        tell_node(w->share, n.node);
+    watch_dir_deliver(w, &n);
 }
 
 static void tell_renamed(struct share_watch *w, const char *from, const char *to)
 {
-    struct share_notice n = {.news = SHARE_RENAMED, .name = from, .new_name = to};
-    n.node = before(w, from, &n);
+    struct share_notice n = watch_dir_notice(w, SHARE_RENAMED, from);
+    n.new_name = to;
     tell_cache(w, CACHE_RENAMED_FROM, from);
     tell_cache(w, CACHE_RENAMED_TO, to);
-    deliver(w, &n);
+    watch_dir_deliver(w, &n);
 }
 
 /* Names that are of no concern to anybody: those of removed files of ours, and the one under which
  * Samba (from 4.22 on) makes a directory before it gives it its own. */
-static bool is_passing(const char *name)
+bool watch_dir_is_passing(const char *name)
 {
     static const char samba[] = ".::TMPNAME:";
     return share_is_hidden(name, strlen(name)) || strncmp(name, samba, sizeof(samba) - 1) == 0;
 }
 
+bool watch_dir_is_news(struct share_watch *w, const char *name, bool came)
+{
+    return !watch_dir_is_passing(name) && !own_echo(w, name, came);
+}
+
 static void came_or_went(struct share_watch *w, const char *name, bool came)
 {
-    if (!is_passing(name) && !own_echo(w, name, came))
+    if (watch_dir_is_news(w, name, came))
         watch_dir_tell(w, came ? SHARE_ADDED : SHARE_REMOVED, name);
 }
 
 /* Only both halves of another's are a renaming to who sees no passing names. */
 static void renamed(struct share_watch *w, const char *from, const char *to)
 {
-    bool went = !is_passing(from) && !own_echo(w, from, false);
-    bool came = !is_passing(to) && !own_echo(w, to, true);
+    bool went = watch_dir_is_news(w, from, false);
+    bool came = watch_dir_is_news(w, to, true);
     if (went && came)
         tell_renamed(w, from, to);
     else if (went)
@@ -130,7 +129,7 @@ static void missed(struct share_watch *w)
 {
     cache_changed(w->share->cache, w->dir, MISS_CHANGED);
     tell_names(w->share, w->dir);
-    deliver(w, &(struct share_notice){.news = SHARE_MISSED});
+    watch_dir_deliver(w, &(struct share_notice){.news = SHARE_MISSED});
 }
 
 /* ---- hearing ---- */
@@ -158,7 +157,7 @@ static void hear(void *user, enum client_action action, const char *name)
     pthread_mutex_lock(&w->share->lock);
     if (action == CLIENT_RENAMED_TO && h->from)
         renamed(w, h->from, name);
-    else if (action == CLIENT_MODIFIED && !is_passing(name))
+    else if (action == CLIENT_MODIFIED && !watch_dir_is_passing(name))
         watch_dir_tell(w, SHARE_MODIFIED, name);
     else if (action != CLIENT_MODIFIED)
         came_or_went(w, name, action != CLIENT_REMOVED);
@@ -171,7 +170,6 @@ static void hear(void *user, enum client_action action, const char *name)
 static void watch_free(struct share_watch *w)
 {
     client_watch_free(w->watch);
-    own_done(w);
     share_node_unref(w->share, w->dir);
     free(w);
 }
@@ -201,7 +199,7 @@ static void serve(struct share *s, struct share_watch *w)
     if (r == 0 && (overflow || h.missed))
         missed(w);
     if (r < 0)
-        deliver(w, &(struct share_notice){.news = SHARE_UNWATCHED});
+        watch_dir_deliver(w, &(struct share_notice){.news = SHARE_UNWATCHED});
     w->busy = false;
     pthread_cond_broadcast(&s->dirs.settled);
     if (w->is_over) {
@@ -243,7 +241,11 @@ static void *run(void *user)
 
 void watch_dirs_init(struct share *s)
 {
+    hash_init(&s->dirs.by_dir);
+    hash_init(&s->dirs.own);
     list_init(&s->dirs.all);
+    list_init(&s->dirs.riders);
+    s->dirs.max = SHARE_WATCHES_MAX;
     pthread_cond_init(&s->dirs.settled, NULL);
 }
 
@@ -259,6 +261,8 @@ void watch_dirs_done(struct share *s)
     s->dirs.bell = client_bell_free(s->dirs.bell);
     free(s->dirs.written);
     s->dirs.written = NULL;
+    hash_done(&s->dirs.by_dir);
+    hash_done(&s->dirs.own);
     pthread_cond_destroy(&s->dirs.settled);
 }
 
@@ -277,17 +281,53 @@ static int begin(struct share *s)
 }
 
 /* With the lock. From here on own changes in it are noted. */
-static struct share_watch *watch_new(struct share *s, struct cache_file *dir, share_notice_fn *fn,
-                                     void *user)
+static struct share_watch *watch_new(struct share *s, struct cache_file *dir, bool rides,
+                                     share_notice_fn *fn, void *user)
 {
     struct share_watch *w = malloc(sizeof(*w));
     if (!w)
         return NULL;
-    *w = (struct share_watch){.share = s, .dir = cache_file_ref(dir), .fn = fn, .user = user};
+    *w = (struct share_watch){.share = s, .dir = dir, .fn = fn, .user = user, .rides = rides};
+    if (hash_add(&s->dirs.by_dir, &w->by_dir, dir_key(dir)) < 0) {
+        free(w);
+        return NULL;
+    }
+    cache_file_ref(dir);
     list_init(&w->own);
-    list_add_tail(&s->dirs.all, &w->link);
-    s->dirs.count++;
+    list_add_tail(rides ? &s->dirs.riders : &s->dirs.all, &w->link);
+    s->dirs.count += !rides;
     return w;
+}
+
+/* With the lock: one more has a handle of its own, or rides, or neither. */
+static int admit(struct share *s, bool *ret_rides, struct error *err)
+{
+    bool full = s->dirs.count >= s->dirs.max;
+    if (full && !s->watched)
+        return error_set(err, -EMFILE, 0,
+                         "%u directories have watches of their own, which is the most there may "
+                         "be, and %s",
+                         s->dirs.max,
+                         s->options.settings.watches
+                             ? "the server does not tell of all of them at once"
+                             : "Watches=false leaves out that of all of them at once");
+    *ret_rides = full;
+    return 0;
+}
+
+/* Has the server tell of this very directory. */
+static int arm(struct share_watch *w, const char *path, struct error *err)
+{
+    struct share *s = w->share;
+    struct client_watch *armed;
+    int r = client_watch_new(s->client, path, false, &armed, err);
+    if (r < 0)
+        return r;
+    pthread_mutex_lock(&s->lock);
+    w->watch = armed;
+    client_watch_ring(armed, s->dirs.bell);
+    pthread_mutex_unlock(&s->lock);
+    return 0;
 }
 
 int share_watch_dir(struct share *s, struct share_node *dir, share_notice_fn *fn, void *user,
@@ -295,28 +335,27 @@ int share_watch_dir(struct share *s, struct share_node *dir, share_notice_fn *fn
 {
     struct share_watch *w = NULL;
     char *path = NULL;
+    bool rides = false;
     pthread_mutex_lock(&s->lock);
-    int r = s->dirs.count < SHARE_WATCHES_MAX
-                ? share_wire_path(s, dir, NULL, 0, &path, err)
-                : error_set(err, -EMFILE, 0, "%d directories are watched", SHARE_WATCHES_MAX);
-    if (r == 0 && (begin(s) < 0 || !(w = watch_new(s, dir, fn, user))))
+    int r = admit(s, &rides, err);
+    if (r == 0 && !rides)
+        r = share_wire_path(s, dir, NULL, 0, &path, err);
+    if (r == 0 && ((!rides && begin(s) < 0) || !(w = watch_new(s, dir, rides, fn, user))))
         r = error_set(err, -ENOMEM, 0, "out of memory");
     pthread_mutex_unlock(&s->lock);
-
-    struct client_watch *armed = NULL;
-    if (r == 0)
-        r = client_watch_new(s->client, path, false, &armed, err);
+    if (r == 0 && !rides)
+        r = arm(w, path, err);
     free(path);
-    if (r < 0) {
+    if (r < 0)
         share_watch_end(w);
-        return r;
-    }
-    pthread_mutex_lock(&s->lock);
-    w->watch = armed;
-    client_watch_ring(armed, s->dirs.bell);
-    pthread_mutex_unlock(&s->lock);
-    *ret = w;
-    return 0;
+    else
+        *ret = w;
+    return r;
+}
+
+bool share_watch_rides(const struct share_watch *w)
+{
+    return w->rides;
 }
 
 struct share_watch *share_watch_end(struct share_watch *w)
@@ -326,7 +365,9 @@ struct share_watch *share_watch_end(struct share_watch *w)
     struct share *s = w->share;
     pthread_mutex_lock(&s->lock);
     list_del(&w->link);
-    s->dirs.count--;
+    hash_del(&s->dirs.by_dir, &w->by_dir);
+    own_done(w);
+    s->dirs.count -= !w->rides;
     w->is_over = true;
     bool busy = w->busy;
     if (busy && w->watch)

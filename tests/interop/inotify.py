@@ -14,7 +14,8 @@ import sys
 import threading
 import time
 
-from bed import PASSWORD, Samba, check, equal, finish, larder, mounted, newer_samba, stats, user_name, wait_until
+from bed import Samba, check, equal, finish, mounted, newer_samba, stats, user_name, wait_until
+from inotify_bed import Smbclient, both_ways, delays, inotify, stands, told
 from inotify_reader import Watcher
 
 parser = argparse.ArgumentParser()
@@ -24,63 +25,6 @@ parser.add_argument("--newer")
 args = parser.parse_args()
 if args.newer and not newer_samba(args.newer):
     sys.exit(77)
-
-
-class Smbclient:
-    """Changes by another client; each a connection of its own."""
-
-    def __init__(self, samba):
-        self.samba = samba
-
-    def do(self, *commands):
-        subprocess.run(["smbclient", "-p", str(self.samba.port), f"-U{user_name()}%{PASSWORD}", "//127.0.0.1/share", "-c", ";".join(commands)],
-                       check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-
-    def put(self, content, name):
-        source = f"{self.samba.dir}/source"
-        with open(source, "w") as f:
-            f.write(content)
-        self.do(f'put "{source}" "{name}"')
-
-
-def inotify(place):
-    return stats(place)["mount"]["inotify"]
-
-
-def stands(place, directories):
-    return check(f"the server tells of {directories} directories", wait_until(lambda: inotify(place)["told"] == directories, 20), inotify(place))
-
-
-def squeezed(events):
-    """Without repetitions: one write may be told as several modifications."""
-    return [e for i, e in enumerate(events) if i == 0 or e != events[i - 1]]
-
-
-delays = []
-
-
-def told(what, watcher, change, place, *expected):
-    """`change` is told as exactly that, (kind, name) each; either of several lists where the server's way decides."""
-    watcher.take()
-    began = time.monotonic()
-    change()
-    done = time.monotonic()
-    ways = [[(kind, f"{place}/{name}") for kind, name in way] for way in expected]
-    for kind, path in ways[0][-1:]:
-        watcher.wait(kind, path, 10)
-    watcher.settle(0.3)
-    when = [e[0] for e in watcher.events]
-    got = watcher.take()
-    delay = max(when) - done if when else None
-    check(f"{what}: told as it was, and once", squeezed(got) in ways and len(got) <= len(ways[0]) + 2, (got, ways))
-    if delay is not None:
-        delays.append(max(delay, 0))
-        print(f"     {what}: {1000 * (max(when) - began):.0f} ms from its begin, {1000 * delay:.0f} ms from its end", flush=True)
-
-
-def both_ways(old, new, kind=""):
-    """A renaming, and what is left of one that the server told in two parts to the end."""
-    return [("MOVED_FROM" + kind, old), ("MOVED_TO" + kind, new)], [("DELETE" + kind, old), ("CREATE" + kind, new)]
 
 
 def remote_changes(samba, place, watcher):
@@ -309,21 +253,9 @@ def renaming_what_is_watched(place):
     watcher.close()
 
 
-def more_than_there_is_room_for(samba, place):
-    for i in range(300):
-        os.mkdir(f"{samba.share}/many/{i}")
-    watcher = Watcher(*[f"{place}/many/{i}" for i in range(300)])
-    check("what is over the bound is counted", wait_until(lambda: inotify(place)["watched"] == 300 and inotify(place)["told"] == 256, 30), inotify(place))
-    text = larder("stats", place).stdout
-    check("and said", "300 directories watched, the server tells of 256" in text, text[-600:])
-    watcher.close()
-    check("all are given back", wait_until(lambda: inotify(place)["told"] == 0, 30), inotify(place))
-
-
 with Samba(root=args.newer) as samba:
     samba.start()
     os.makedirs(f"{samba.share}/dir/sub")
-    os.makedirs(f"{samba.share}/many")
     if os.getuid() == 0:
         subprocess.run(["chown", "-R", user_name(), samba.share], check=True)
     with mounted(samba) as place:
@@ -335,7 +267,6 @@ with Samba(root=args.newer) as samba:
         watcher.close()
         check("who watches no more is not told any more", wait_until(lambda: inotify(place)["told"] == 0, 20), inotify(place))
         renaming_what_is_watched(place)
-        more_than_there_is_room_for(samba, place)
     with mounted(samba, "ro") as place:
         watcher = Watcher(f"{place}/dir")
         stands(place, 1)

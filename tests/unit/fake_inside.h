@@ -49,6 +49,7 @@ struct share {
     struct share_listener listener;                   /* protected by lock */
     struct share_watch *watches[FAKE_WATCHES];
     unsigned watch_count;
+    unsigned watches_own; /* so many do not ride */
     atomic_bool refuses_watches;
 };
 

@@ -67,6 +67,7 @@ struct share *fake_share_new(uint64_t valid_ns)
     struct share *s = calloc(1, sizeof(*s));
     pthread_mutex_init(&s->lock, NULL);
     s->valid_ns = valid_ns;
+    s->watches_own = FAKE_WATCHES;
     s->options.settings.kernel_cache = valid_ns > 0;
     s->options.byte_range_locks = true;
     s->options.settings.file_info_cache_lifetime = (uint32_t)(valid_ns / NS_PER_SEC);

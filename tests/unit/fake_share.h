@@ -76,6 +76,8 @@ void fake_share_tell(struct share *s, const char *dir, enum share_news news, con
                      const char *new_name);
 bool fake_share_is_watched(struct share *s, const char *dir);
 void fake_share_refuse_watches(struct share *s, bool on);
+/* So many watches are their own, the others ride; none does unless this was called. */
+void fake_share_own_watches(struct share *s, unsigned max);
 /* Since the last call. */
 struct fake_counts fake_share_counts(struct share *s);
 /* How often share_file_changed was called, of whatever share. */

@@ -11,6 +11,7 @@ struct share_watch {
     struct share_node *dir;
     share_notice_fn *fn;
     void *user;
+    bool rides;
 };
 
 /* ---- share.h ---- */
@@ -22,15 +23,20 @@ int share_watch_dir(struct share *s, struct share_node *dir, share_notice_fn *fn
     pthread_mutex_lock(&s->lock);
     s->counts.watches++;
     if (s->watch_count == FAKE_WATCHES || s->refuses_watches)
-        rc = error_set(err, -EMFILE, 0, "no watch of this one");
+        rc = error_set(err, s->refuses_watches ? -EOPNOTSUPP : -EMFILE, 0, "no watch of this one");
     if (rc == 0) {
         struct share_watch *w = malloc(sizeof(*w));
-        *w = (struct share_watch){s, dir, fn, user};
+        *w = (struct share_watch){s, dir, fn, user, s->watch_count >= s->watches_own};
         s->watches[s->watch_count++] = *ret = w;
         s->held++;
     }
     pthread_mutex_unlock(&s->lock);
     return rc;
+}
+
+bool share_watch_rides(const struct share_watch *w)
+{
+    return w->rides;
 }
 
 struct share_watch *share_watch_end(struct share_watch *w)
@@ -132,6 +138,13 @@ bool fake_share_is_watched(struct share *s, const char *dir)
         is |= s->watches[i]->dir == dir_at(s, dir);
     pthread_mutex_unlock(&s->lock);
     return is;
+}
+
+void fake_share_own_watches(struct share *s, unsigned max)
+{
+    pthread_mutex_lock(&s->lock);
+    s->watches_own = max;
+    pthread_mutex_unlock(&s->lock);
 }
 
 void fake_share_refuse_watches(struct share *s, bool on)

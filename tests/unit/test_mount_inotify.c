@@ -310,6 +310,28 @@ static void a_watch_that_is_over_is_asked_for_again(void **state)
     finish(m);
 }
 
+static void those_without_a_watch_of_their_own_are_counted_apart(void **state)
+{
+    struct mounted *m = begin_inotify(false);
+    fake_share_own_watches(m->share, 1);
+    int fd = watch_top(m);
+    assert_true(inotify_add_watch(fd, in(m, "many"), EVERYTHING) > 0);
+    assert_true(inotify_add_watch(fd, in(m, "empty"), EVERYTHING) > 0);
+    for (int ms = 0; ms < PATIENCE_MS && counted(m, "told") < 3; ms += 10)
+        usleep(10000);
+    assert_int_equal(counted(m, "told"), 3);
+    assert_int_equal(counted(m, "riding"), 2);
+    fake_share_others_make(m->share, "many", "file", FILE_ATTRIBUTE_NORMAL);
+    expect(fd, IN_CREATE, "file");
+    close(fd);
+    assert_true(comes_true(nothing_is_watched, m));
+    for (int ms = 0; ms < PATIENCE_MS && counted(m, "told") > 0; ms += 10)
+        usleep(10000);
+    assert_int_equal(counted(m, "told"), 0);
+    assert_int_equal(counted(m, "riding"), 0);
+    finish(m);
+}
+
 static void a_server_that_refuses_is_not_asked_in_every_round(void **state)
 {
     struct mounted *m = begin_inotify(false);
@@ -568,6 +590,7 @@ int main(void)
         cmocka_unit_test(who_watches_a_file_is_told_of_it),
         cmocka_unit_test(only_what_somebody_watches_is_watched_and_only_for_so_long),
         cmocka_unit_test(a_watch_that_is_over_is_asked_for_again),
+        cmocka_unit_test(those_without_a_watch_of_their_own_are_counted_apart),
         cmocka_unit_test(a_server_that_refuses_is_not_asked_in_every_round),
         cmocka_unit_test(without_the_setting_nobody_is_watched_and_there_is_no_helper),
         cmocka_unit_test(a_call_of_the_helper_that_nobody_expects_is_cancelled),
