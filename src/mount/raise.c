@@ -187,10 +187,13 @@ static void raise_renamed(struct raiser *e, const struct event *v)
 }
 
 /* A server may tell the two halves of a renaming by themselves, one right after the other: whether
- * the file that is gone by one name is the one that came by another. */
+ * the file that is gone by one name is the one that came by another. An id by itself may have been
+ * given to the next file. */
 static bool is_half(const struct event *went, const struct found *came)
 {
-    return came->rc == 0 && went->attr.id && went->attr.id == came->entry.attr.id;
+    return came->rc == 0 && went->attr.id && went->attr.id == came->entry.attr.id &&
+           went->attr.created == came->entry.attr.created &&
+           file_attr_is_dir(&went->attr) == file_attr_is_dir(&came->entry.attr);
 }
 
 static void raise_removed(struct raiser *e, const struct event *v)

@@ -69,6 +69,9 @@ void fake_share_others_rename(struct share *s, const char *dir, const char *name
 void fake_share_forget(struct share *s, const char *name);
 /* At the top, and told as a name that went and one that came. */
 void fake_share_others_halves(struct share *s, const char *name, const char *new_name);
+/* At the top: removed, and its number is that of what is made next. */
+void fake_share_others_reuse(struct share *s, const char *name, const char *new_name,
+                             uint32_t attributes);
 void fake_share_others_write(struct share *s, const char *dir, const char *name,
                              const char *content);
 /* Only tells. */

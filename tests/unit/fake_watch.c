@@ -224,6 +224,21 @@ void fake_share_others_halves(struct share *s, const char *name, const char *new
     pthread_mutex_unlock(&s->lock);
 }
 
+void fake_share_others_reuse(struct share *s, const char *name, const char *new_name,
+                             uint32_t attributes)
+{
+    pthread_mutex_lock(&s->lock);
+    struct fake_name *n = fake_find(s, s->files[0], name);
+    struct cache_file *f = n->file;
+    fake_drop_name(s, n);
+    struct cache_file *next = fake_add(s, s->files[0], new_name, attributes, "");
+    next->attr.id = f->attr.id;
+    next->attr.created = f->attr.created + 1;
+    notice(s, s->files[0], SHARE_REMOVED, name, NULL, f);
+    notice(s, s->files[0], SHARE_ADDED, new_name, NULL, NULL);
+    pthread_mutex_unlock(&s->lock);
+}
+
 void fake_share_others_write(struct share *s, const char *dir, const char *name,
                              const char *content)
 {

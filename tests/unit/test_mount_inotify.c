@@ -246,6 +246,22 @@ static void two_halves_of_a_renaming_are_one(void **state)
     finish(m);
 }
 
+/* Disks give the number of what was removed to the next one that is made. */
+static void nor_is_what_came_with_the_number_of_what_went(void **state)
+{
+    struct mounted *m = begin_inotify(false);
+    int fd = watch_top(m);
+    fake_share_others_reuse(m->share, "hello", "dir", FILE_ATTRIBUTE_DIRECTORY);
+    expect(fd, IN_DELETE, "hello");
+    expect(fd, IN_CREATE | IN_ISDIR, "dir");
+    fake_share_others_reuse(m->share, "readonly", "younger", FILE_ATTRIBUTE_NORMAL);
+    expect(fd, IN_DELETE, "readonly");
+    expect(fd, IN_CREATE, "younger");
+    expect_nothing_more(fd);
+    close(fd);
+    finish(m);
+}
+
 static void a_read_only_mount_tells_as_well(void **state)
 {
     struct mounted *m = begin_inotify(true);
@@ -586,6 +602,7 @@ int main(void)
         cmocka_unit_test(what_came_and_went_at_once_is_told_as_both),
         cmocka_unit_test(a_state_of_a_file_is_told_once_however_often_the_server_says_it),
         cmocka_unit_test(two_halves_of_a_renaming_are_one),
+        cmocka_unit_test(nor_is_what_came_with_the_number_of_what_went),
         cmocka_unit_test(a_read_only_mount_tells_as_well),
         cmocka_unit_test(who_watches_a_file_is_told_of_it),
         cmocka_unit_test(only_what_somebody_watches_is_watched_and_only_for_so_long),
