@@ -3,6 +3,7 @@
 Every test file is a program: `NAME.py LARDER`, prints a line a check and a closing line
 "N passed, N failed", and leaves nothing behind. It needs root or a FUSE that users may mount.
 """
+import atexit
 import contextlib
 import json
 import os
@@ -60,10 +61,23 @@ def data_goes_both_ways(samba, place):
     equal("3 MiB that are read are the server's", open(os.path.join(place, "other"), "rb").read() == data[::-1], True)
 
 
-def finish():
+def report():
+    """What a sanitizer has said first, if anything."""
     reports = sorted(os.listdir(REPORTS))
-    if reports:
-        check("no sanitizer report", False, open(os.path.join(REPORTS, reports[0])).read()[:4000])
+    return open(os.path.join(REPORTS, reports[0]), errors="replace").read()[:4000] if reports else ""
+
+
+@atexit.register
+def _unfinished(who=os.getpid()):
+    """Behind an exception, or a skip, too: a larder that died of what a sanitizer found may well be why."""
+    if os.getpid() == who and os.path.exists(REPORTS):
+        sys.stderr.write(report())
+        shutil.rmtree(REPORTS)
+
+
+def finish():
+    if report():
+        check("no sanitizer report", False, report())
     shutil.rmtree(REPORTS)
     print(f"{passed} passed, {failed} failed")
     sys.exit(1 if failed or not passed else 0)

@@ -15,6 +15,7 @@ checks=0 failures=0
 export LSAN_OPTIONS=suppressions=$here/../fault/lsan.supp:print_suppressions=0:log_path=$dir/sanitizer
 export ASAN_OPTIONS=fast_unwind_on_malloc=1:log_path=$dir/sanitizer
 export UBSAN_OPTIONS=print_stacktrace=1:log_path=$dir/sanitizer
+export TSAN_OPTIONS=log_path=$dir/sanitizer
 export KRB5_CONFIG=$here/krb5.conf
 
 finish() {
