@@ -313,8 +313,8 @@ static int target_is_dir(struct share *s, const struct target *t)
     return file_attr_is_dir(&e.attr);
 }
 
-static int rename_by_name(struct share *s, struct move *m, bool replace, struct file_attr *ret_attr,
-                          struct error *err)
+static int rename_once(struct share *s, struct move *m, bool replace, struct file_attr *ret_attr,
+                       struct error *err)
 {
     struct target *t = &m->from;
     int r;
@@ -322,6 +322,40 @@ static int rename_by_name(struct share *s, struct move *m, bool replace, struct 
         r = client_rename(s->client, t->path, m->to.path, replace, &t->ask.keys, s->style, ret_attr,
                           err);
     } while (r < 0 && promise_again(s, &t->ask, err));
+    return r;
+}
+
+/* With the lock: what those who looked have left open by leases. */
+static void looks_make_way(struct share *s, const struct target *from)
+{
+    struct cache_file *f = cache_peek(s->cache, from->dir, from->name, from->len);
+    if (!f)
+        return;
+    promise_give_up(s, f, cache_file_is_dir(f));
+    cache_file_unref(s->cache, f);
+}
+
+/* Once more where it may have been refused for nothing but somebody's look. */
+static int rename_by_name(struct share *s, struct move *m, bool replace, struct file_attr *ret_attr,
+                          struct error *err)
+{
+    pthread_mutex_lock(&s->lock);
+    struct looks_mark mark = looks_mark(s);
+    pthread_mutex_unlock(&s->lock);
+    int r = rename_once(s, m, replace, ret_attr, err);
+    if (r != -EACCES)
+        return r;
+    pthread_mutex_lock(&s->lock);
+    bool again = looks_keep_off(s, mark);
+    if (again)
+        looks_make_way(s, &m->from);
+    pthread_mutex_unlock(&s->lock);
+    if (!again)
+        return r;
+    r = rename_once(s, m, replace, ret_attr, err);
+    pthread_mutex_lock(&s->lock);
+    looks_go_on(s);
+    pthread_mutex_unlock(&s->lock);
     return r;
 }
 

@@ -119,6 +119,12 @@ struct share {
         struct hash own;         /* own.c */
         uint64_t own_ids;
     } dirs;
+    struct {                    /* looks.c; protected by lock: */
+        unsigned under_way;     /* requests that have something open meanwhile */
+        uint64_t begun;         /* of them, so far */
+        unsigned kept_off;      /* changes for which no new one is begun */
+        pthread_cond_t changed; /* one of both is 0 */
+    } looks;
     struct hash links;              /* struct link, by the file's serial; protected by lock */
     struct share_listener listener; /* protected by lock */
     struct share_outages outages;   /* protected by lock, as are who wants to know of them: */
@@ -155,6 +161,28 @@ void flight_begin(struct share *s, struct flight *f, enum flight_kind kind,
                   const struct cache_file *file, const char *name, size_t len);
 void flight_end(struct share *s, struct flight *f);
 
+/* ---- looks ---- */
+
+void looks_init(struct share *s);
+void looks_done(struct share *s);
+
+/* All with share->lock held, which look_begin and looks_keep_off let go while they wait. Around
+ * whatever opens something by its path and closes it again, from before the path is made until
+ * nothing of it is open; not one within another. */
+void look_begin(struct share *s);
+void look_end(struct share *s);
+
+struct looks_mark {
+    unsigned under_way;
+    uint64_t begun;
+};
+/* Taken before a change is sent, for looks_keep_off. */
+struct looks_mark looks_mark(const struct share *s);
+/* Of a change that was refused for something that is open: false where nobody has looked since.
+ * Else those that look have ended and no other begins until looks_go_on. */
+bool looks_keep_off(struct share *s, struct looks_mark since);
+void looks_go_on(struct share *s);
+
 /* ---- between the files ---- */
 
 /* Path for the wire: the target's own path in front. malloc'ed into *ret. With share->lock held. */
@@ -168,7 +196,7 @@ int share_wire_path(struct share *s, const struct cache_file *f, const char *nam
 int share_ask_listing(struct share *s, struct cache_file *dir, bool guess,
                       struct cache_listing **ret, struct cache_ticket *ret_ticket,
                       struct error *err);
-/* client_stat, once more where the server is out of handles. Without the lock. */
+/* client_stat, once more where the server is out of handles; within a look. Without the lock. */
 int share_ask_stat(struct share *s, const char *path, struct file_attr *ret,
                    char spelling[CLIENT_NAME_MAX], struct error *err);
 

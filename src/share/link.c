@@ -107,22 +107,25 @@ static int read_target(struct share *s, const struct cache_file *f, const struct
 {
     char *path;
     pthread_mutex_lock(&s->lock);
+    look_begin(s);
     int r = share_wire_path(s, f, NULL, 0, &path, err);
-    pthread_mutex_unlock(&s->lock);
-    if (r < 0)
-        return r;
     char *target = NULL;
-    r = a->attributes & FILE_ATTRIBUTE_REPARSE_POINT
-            ? client_read_link(s->client, path, &target, err)
-            : read_small_file(s, path, &target, err);
-    free(path);
-    if (r < 0 && r != -EINVAL)
-        return r;
-    pthread_mutex_lock(&s->lock);
-    *ret = target ? strdup(target) : NULL;
-    remember(s, f, a->written, target);
+    if (r == 0) {
+        pthread_mutex_unlock(&s->lock);
+        r = a->attributes & FILE_ATTRIBUTE_REPARSE_POINT
+                ? client_read_link(s->client, path, &target, err)
+                : read_small_file(s, path, &target, err);
+        free(path);
+        r = r == -EINVAL ? 0 : r; /* it is no link */
+        pthread_mutex_lock(&s->lock);
+    }
+    look_end(s);
+    if (r == 0) {
+        *ret = target ? strdup(target) : NULL;
+        remember(s, f, a->written, target);
+    }
     pthread_mutex_unlock(&s->lock);
-    return 0;
+    return r;
 }
 
 /* Whether it is known what this file is in this state; *ret_target then has it, malloc'ed. */

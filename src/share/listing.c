@@ -130,13 +130,17 @@ int share_ask_listing(struct share *s, struct cache_file *dir, bool guess,
     int r;
     do {
         f = (struct fetch){.dir = dir, .guess = guess};
+        look_begin(s);
         r = begin(s, &f, err);
-        if (r < 0)
+        if (r < 0) {
+            look_end(s);
             return r;
+        }
         pthread_mutex_unlock(&s->lock);
         r = fetch(s, &f, &e);
         pthread_mutex_lock(&s->lock);
         commit(s, &f, r, &e);
+        look_end(s);
         free(f.path);
         if (r < 0 && f.again) /* the handle may be what is wrong */
             promise_give_up(s, dir, false);

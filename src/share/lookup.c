@@ -96,9 +96,10 @@ static void ask_stat(struct question *q)
     char *path;
     *q->ret = (struct share_entry){0};
     let_tell(q);
+    look_begin(s);
     q->code = share_wire_path(s, q->dir, q->name, q->len, &path, q->err);
     if (q->code < 0)
-        return;
+        return look_end(s);
     struct cache_ticket ticket = cache_ask(s->cache, clock_now());
     pthread_mutex_unlock(&s->lock);
     struct file_attr attr;
@@ -107,6 +108,7 @@ static void ask_stat(struct question *q)
     int r = share_ask_stat(s, path, &attr, spelling, &e);
     free(path);
     pthread_mutex_lock(&s->lock);
+    look_end(s);
     uint64_t now = clock_now(), until;
     if (r < 0) {
         until = share_says_missing(&e)
@@ -172,7 +174,9 @@ static bool ask_search(struct question *q)
 {
     struct share *s = q->share;
     char *path, *pattern = strndup(q->name, q->len);
+    look_begin(s);
     if (!pattern || share_wire_path(s, q->dir, NULL, 0, &path, NULL) < 0) {
+        look_end(s);
         free(pattern);
         return false;
     }
@@ -188,6 +192,7 @@ static bool ask_search(struct question *q)
     free(pattern);
     free(path);
     pthread_mutex_lock(&s->lock);
+    look_end(s);
     uint64_t now = clock_now(), until;
     if (r < 0)
         return false;
@@ -344,15 +349,19 @@ static int ask_attr_by_name(struct share *s, struct cache_file *f, struct share_
     *ret_again = false;
     char *path;
     promise_let_tell(s, f);
+    look_begin(s);
     int r = share_wire_path(s, f, NULL, 0, &path, err);
-    if (r < 0)
+    if (r < 0) {
+        look_end(s);
         return r;
+    }
     struct cache_ticket ticket = cache_ask(s->cache, clock_now());
     pthread_mutex_unlock(&s->lock);
     struct file_attr attr;
     struct error e = {0};
     r = share_ask_stat(s, path, &attr, NULL, &e);
     pthread_mutex_lock(&s->lock);
+    look_end(s);
     bool replaced = r == 0 && !cache_file_same(f, &attr);
     if (replaced)
         r = error_set(&e, -ESTALE, 0, "the file has been replaced on the server");

@@ -76,6 +76,7 @@ static struct share *free_parts(struct share *s)
     share_options_done(&s->options);
     pthread_mutex_destroy(&s->lock);
     pthread_cond_destroy(&s->watch_wake);
+    looks_done(s);
     free(s);
     return NULL;
 }
@@ -90,6 +91,7 @@ int share_connect(const struct share_options *options, struct share **ret, struc
         return error_set(err, -ENOMEM, 0, "out of memory");
     pthread_mutex_init(&s->lock, NULL);
     pthread_cond_init(&s->watch_wake, NULL);
+    looks_init(s);
     list_init(&s->flights);
     list_init(&s->closings);
     watch_dirs_init(s);

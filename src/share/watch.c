@@ -275,12 +275,16 @@ bool watch_verify(struct share *s, struct cache_file *dir)
 {
     char *path;
     struct file_attr attr;
-    if (share_wire_path(s, dir, NULL, 0, &path, NULL) < 0)
+    look_begin(s);
+    if (share_wire_path(s, dir, NULL, 0, &path, NULL) < 0) {
+        look_end(s);
         return watch_compare(s, dir, NULL, cache_ask(s->cache, clock_now()));
+    }
     struct cache_ticket ticket = cache_ask(s->cache, clock_now());
     pthread_mutex_unlock(&s->lock);
     int r = share_ask_stat(s, path, &attr, NULL, NULL);
     free(path);
     pthread_mutex_lock(&s->lock);
+    look_end(s);
     return watch_compare(s, dir, r == 0 ? &attr : NULL, ticket);
 }

@@ -145,6 +145,35 @@ def intents(place, fresh, what):
             equal(f"{what}: {name} of what another has just made", attempt(make, path), EEXIST)
 
 
+LOOKER = """
+import os, sys
+print("looks", flush=True)
+while True:
+    for n in "01":
+        try:
+            for e in os.scandir(f"{sys.argv[1]} {n}/sub"):
+                e.stat()
+            os.stat(f"{sys.argv[1]} {n}/sub/none")
+        except OSError:  # it is the other one now
+            pass
+"""
+
+
+def looked_at(place, what):
+    """Whoever lists or stats has something open on the server meanwhile, which is no reason for another's rename to fail."""
+    os.makedirs(f"{place}/looked 0/sub", exist_ok=True)
+    for i in range(100):
+        put(f"{place}/looked 0/sub/{i}")
+    lookers = [subprocess.Popen([sys.executable, "-c", LOOKER, f"{place}/looked"], stdout=subprocess.PIPE) for _ in range(2)]
+    for looker in lookers:
+        looker.stdout.readline()
+    refused = [n for n in range(100) if attempt(os.rename, f"{place}/looked {n % 2}", f"{place}/looked {1 - n % 2}")]
+    for looker in lookers:
+        looker.kill()
+        looker.communicate()
+    equal(f"{what}: a directory is renamed while others look into it", refused, [])
+
+
 def upcalls(place):
     """But for those that read a directory: the kernel keeps no listings, and the daemon's cost no request."""
     return {k: v for k, v in stats(place)["mount"]["upcalls"].items() if k in ("LOOKUP", "GETATTR", "READ")}
@@ -254,6 +283,7 @@ if args.newer:
             others_changes(place, fresh, "leases", but=["set times", "truncate", "append", "write over"], attributes=False)
         with mounted(samba, "Leases=true,actimeo=1,CacheMaxAge=60") as place, mounted(samba, "profile=off") as fresh:
             intents(place, fresh, "leases")
+            looked_at(place, "leases")
 else:
     with Samba() as samba:
         samba.start()
@@ -264,5 +294,7 @@ else:
             others_changes(place, fresh, "watch", but=["link"])  # Samba tells of no links
             intents(place, fresh, "watch")
             nothing_is_asked(place, "watch")
+            looked_at(place, "watch")
+            looked_at(fresh, "no cache")
         killed_daemon(samba)
 finish()
