@@ -129,7 +129,8 @@ static void every_round_trip_takes_what_was_asked_and_little_more(void **state)
         struct relay *r = relay_to("127.0.0.1", s.port, asked[i]);
         int fd = dial(relay_port(r));
         uint64_t best = UINT64_MAX;
-        for (int k = 0; k < 20; k++) {
+        /* on a busy machine most come late, for want of a CPU */
+        for (int k = 0; k < 20 || (k < 1000 && (double)best >= asked[i] * 1e6 + 5e6); k++) {
             char c = (char)k;
             uint64_t start = clock_now();
             assert_int_equal(send(fd, &c, 1, 0), 1);
@@ -139,7 +140,7 @@ static void every_round_trip_takes_what_was_asked_and_little_more(void **state)
             assert_true((double)took >= asked[i] * 1e6);
             best = took < best ? took : best;
         }
-        assert_true((double)best < asked[i] * 1e6 + 5e6); /* lazy machines allowed for */
+        assert_true((double)best < asked[i] * 1e6 + 5e6);
         close(fd);
         relay_free(r);
     }
@@ -193,11 +194,11 @@ static void bulk_data_comes_through_whole_and_then_its_end(void **state)
     server_stop(&s);
 }
 
+/* Reads nothing, until nobody is there any more. */
 static void deaf(int fd)
 {
-    char c;
-    sleep(1);
-    (void)!read(fd, &c, 1);
+    struct pollfd gone = {.fd = fd};
+    poll(&gone, 1, 60000);
 }
 
 static void a_reader_that_does_not_read_stops_the_writer(void **state)
@@ -209,7 +210,7 @@ static void a_reader_that_does_not_read_stops_the_writer(void **state)
     static char block[64 << 10];
     size_t sent = 0;
     struct pollfd p = {.fd = fd, .events = POLLOUT};
-    while (sent < 256u << 20 && poll(&p, 1, 300) == 1) {
+    while (sent < 256u << 20 && poll(&p, 1, sent > 4u << 20 ? 300 : 30000) == 1) {
         ssize_t n = send(fd, block, sizeof(block), MSG_DONTWAIT | MSG_NOSIGNAL);
         if (n < 0)
             break;
@@ -322,10 +323,10 @@ static void ipv6_servers_are_reached(void **state)
 
 static void many_connections_at_once_do_not_mix(void **state)
 {
-    enum { MANY = 100 };
+    enum { MANY = 100, RTT = 200 }; /* one after the other they would take 20 s */
     struct server s;
     server_start(&s, AF_INET, echo);
-    struct relay *r = relay_to("127.0.0.1", s.port, 5);
+    struct relay *r = relay_to("127.0.0.1", s.port, RTT);
     int fd[MANY];
     uint64_t start = clock_now();
     for (int i = 0; i < MANY; i++) {
@@ -337,7 +338,7 @@ static void many_connections_at_once_do_not_mix(void **state)
         assert_int_equal(recv(fd[i], &got, sizeof(got), MSG_WAITALL), sizeof(got));
         assert_int_equal(got, i);
     }
-    assert_true(clock_now() - start < MANY * 5 * NS_PER_MS); /* side by side */
+    assert_true(clock_now() - start < (uint64_t)MANY * RTT * NS_PER_MS); /* side by side */
     for (int i = 0; i < MANY; i++)
         close(fd[i]);
     relay_free(r);
