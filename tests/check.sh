@@ -91,9 +91,9 @@ else
     echo "form: see above" >>"$reasons"
 fi
 
-threaded="client signing client_faults client_credits client_refusals client_leases client_acks client_watches client_reconnect
-    client_expiry client_seal nonces share_threads share_leases share_delay mount_told mount_inotify observe relay mount names
-    locks_waiting"
+threaded="client signing client_faults client_credits client_refusals client_leases client_acks client_watches
+    client_reconnect client_expiry client_seal nonces share_threads share_ride share_leases share_delay
+    mount_told mount_inotify observe relay mount names locks_waiting"
 
 later() { renice -n 10 -p "$BASHPID" >/dev/null; "$@"; }
 
