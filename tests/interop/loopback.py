@@ -1,12 +1,18 @@
 """The loopback interface captured while something runs, and the capture cut into its connections."""
 import contextlib
 import json
+import os
 import re
 import struct
 import subprocess
 import time
 
 from bed import check, larder
+
+
+class Dump:
+    """A capture; `lost`: what dumpcap says of it at the end, where it is not that no packet was lost."""
+    lost = None
 
 
 @contextlib.contextmanager
@@ -17,12 +23,15 @@ def capturing(port, path):
         if line.startswith("File:"):
             break
     time.sleep(0.5)
-    yield
-    time.sleep(1)
+    result, size = Dump(), -1
+    yield result
+    while size != os.path.getsize(path):  # it is handed what passed in pieces
+        size = os.path.getsize(path)
+        time.sleep(1)
     dump.terminate()
     rest = dump.stderr.read()
     dump.wait()
-    check("the capture lost no packet", re.search(r"received/dropped on interface .*: \d+/0 ", rest), rest)
+    result.lost = None if re.search(r"received/dropped on interface .*: \d+/0 ", rest) else rest
 
 
 def gaps(port, path):
@@ -31,12 +40,13 @@ def gaps(port, path):
 
 
 def captured(port, path, work):
-    """What `work` returns; its packets are in the capture. A busy machine loses some without a word: then all is done again."""
+    """What `work` returns; its packets are in the capture. A busy machine loses some, also without a word: then all is done again."""
     for _ in range(6):
-        with capturing(port, path):
+        with capturing(port, path) as dump:
             result = work()
-        if gaps(port, path) == 0:
+        if not dump.lost and gaps(port, path) == 0:
             break
+    check("the capture lost no packet", not dump.lost, dump.lost)
     return result
 
 

@@ -7,9 +7,8 @@ import signal
 import subprocess
 import tempfile
 import termios
-import time
 
-from bed import LARDER, PASSWORD, Samba, check, equal, finish, larder, user_name
+from bed import LARDER, PASSWORD, Samba, check, equal, finish, larder, user_name, wait_until
 
 with Samba() as samba, tempfile.TemporaryDirectory() as work:
     os.makedirs(f"{samba.share}/dir/sub")
@@ -60,14 +59,13 @@ with Samba() as samba, tempfile.TemporaryDirectory() as work:
     if child == 0:
         os.environ.pop("LARDER_PASSWORD", None)
         os.execv(LARDER, [LARDER, "ls", "-o", user, target])
-    before = termios.tcgetattr(terminal)[3] & termios.ECHO
-    while b"Password" not in os.read(terminal, 200):
-        pass
-    time.sleep(0.3)
-    check("the prompt shows nothing of what is typed", before and not termios.tcgetattr(terminal)[3] & termios.ECHO)
+    echoes = lambda: bool(termios.tcgetattr(terminal)[3] & termios.ECHO)  # as a new terminal does
+    shown = b""
+    while b"Password" not in shown:
+        shown += os.read(terminal, 200)
+    check("the prompt shows nothing of what is typed", wait_until(lambda: not echoes()))
     os.kill(child, signal.SIGINT)
-    time.sleep(0.3)
-    check("Ctrl-C at the prompt leaves the terminal as it was", termios.tcgetattr(terminal)[3] & termios.ECHO)
+    check("Ctrl-C at the prompt leaves the terminal as it was", wait_until(echoes))
     equal("and ends it", os.WTERMSIG(os.waitpid(child, 0)[1]), signal.SIGINT)
 
 finish()
