@@ -13,6 +13,7 @@ import time
 from bed import Samba, check, equal, finish, larder, mounted, newer_samba, stats, user_name, wait_until
 
 MINUTE = "actimeo=60,CacheMaxAge=60"
+SOON = 20  # seconds, on however slow a machine; what nobody tells of is seen after a minute
 
 
 def view(place):
@@ -99,7 +100,7 @@ def own_changes(place, fresh, what):
         check(f"{what}: and listed", listed <= set(os.listdir(d)) and not {n for n, t in names.items() if not t} & set(os.listdir(d)),
               os.listdir(d))
         want, sub = expected(d, fresh)
-        check(f"{what}: and all is as the server has it", wait_until(lambda: is_right(d, names, *expected(d, fresh)), 5), (shown(d), want))
+        check(f"{what}: and all is as the server has it", wait_until(lambda: is_right(d, names, *expected(d, fresh)), SOON), (shown(d), want))
 
 
 def others_changes(place, fresh, what, but, attributes=True):
@@ -109,10 +110,8 @@ def others_changes(place, fresh, what, but, attributes=True):
         d = f"{place}/other{i}"
         prime(d)
         change(f"{fresh}/other{i}")
-        began = time.monotonic()
-        good = wait_until(lambda: is_right(d, names, *expected(d, fresh), attributes), 10)
-        check(f"{what}: another's {name} is seen", good, (shown(d), expected(d, fresh)))
-        check(f"{what}: soon", time.monotonic() - began < 5, time.monotonic() - began)
+        good = wait_until(lambda: is_right(d, names, *expected(d, fresh), attributes), SOON)
+        check(f"{what}: another's {name} is seen soon", good, (shown(d), expected(d, fresh)))
 
 
 def attempt(call, *args):
@@ -135,7 +134,7 @@ def intents(place, fresh, what):
         for round in range(5):
             path, theirs = (f"{top}/making/{i} {round}" for top in (place, fresh))
             make(theirs)
-            wait_until(lambda: os.path.lexists(path), 10)
+            wait_until(lambda: os.path.lexists(path), SOON)
             view(f"{place}/making")
             take(theirs)
             equal(f"{what}: {name} of what another has just removed", attempt(make, path), 0)
@@ -236,10 +235,8 @@ def killed_daemon(samba):
         time.sleep(0.3)
         check("all of them", all(u.poll() is None for u in users), [u.poll() for u in users])
         os.kill(pid, signal.SIGKILL)
-        began = time.monotonic()
-        ended = wait_until(lambda: all(u.poll() is not None for u in users) and os.waitid(os.P_PID, reader, os.WEXITED | os.WNOHANG | os.WNOWAIT), 10)
-        check("the daemon killed, every user ends", ended, [u.poll() for u in users])
-        check("within 2 s", time.monotonic() - began < 2, time.monotonic() - began)
+        ended = wait_until(lambda: all(u.poll() is not None for u in users) and os.waitid(os.P_PID, reader, os.WEXITED | os.WNOHANG | os.WNOWAIT), SOON)
+        check("the daemon killed, every user ends, and waits for no server", ended, [u.poll() for u in users])
         for user in users:
             user.kill()
             user.wait()
