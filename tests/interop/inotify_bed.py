@@ -45,8 +45,8 @@ def told(what, watcher, change, place, *expected):
     change()
     done = time.monotonic()
     ways = [[(kind, f"{place}/{name}") for kind, name in way] for way in expected]
-    for kind, path in ways[0][-1:]:
-        watcher.wait(kind, path, 10)
+    longest = [way for way in ways if len(way) == max(map(len, ways))]
+    watcher.wait_for_any(longest, 10)
     watcher.settle(0.3)
     when = [e[0] for e in watcher.events]
     got = watcher.take()

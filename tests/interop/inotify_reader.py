@@ -42,16 +42,13 @@ class Watcher:
                 if mask & bit:
                     self.events.append((now, kind + (",ISDIR" if mask & ISDIR else ""), f"{self.paths.get(wd, '?')}/{name}"))
 
-    def wait(self, kind, path, seconds=10):
-        """When it was told; None: not in time."""
+    def wait_for_any(self, ways, seconds):
+        """Until all of one of these lists of (kind, path) were told, in whatever order."""
         end = time.monotonic() + seconds
-        while True:
-            for when, what, where in self.events:
-                if what == kind and where == path:
-                    return when
-            left = end - time.monotonic()
-            if left <= 0:
-                return None
+        while (left := end - time.monotonic()) > 0:
+            told = {(kind, path) for _, kind, path in self.events}
+            if any(told.issuperset(way) for way in ways):
+                return
             self.read(left)
 
     def settle(self, seconds=1.5):
