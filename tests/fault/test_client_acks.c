@@ -128,39 +128,41 @@ static void test_an_acknowledgement_leaves_when_all_credits_are_used(void **stat
 struct echoing {
     struct client *client;
     atomic_bool stop;
-    atomic_uint count;
 };
 
 static void *echo_on(void *arg)
 {
     struct echoing *e = arg;
     while (!e->stop && client_echo(e->client, NULL) == 0)
-        e->count++;
+        continue;
     return NULL;
 }
 
 static void test_a_server_with_one_credit_gets_its_acknowledgement_next(void **state)
 {
+    enum { BROKEN = 4 };
+    static const struct server_break breaks[] = {{0, 2, R, true}};
     static const struct server_rule one[] = {
         {SERVER_ANY, 0, SERVER_ANYWHERE, SERVER_GRANT, 1},
         {SMB2_ECHO, 0, SERVER_ANYWHERE, SERVER_DELAY, 20},
+        {SMB2_ECHO, BROKEN, SERVER_ANYWHERE, SERVER_BREAK, 0},
     };
     struct server_script script = leasing_script(RH, 1);
     script.rules = one;
     script.rule_count = 2;
+    script.breaks = breaks;
+    script.break_count = 1;
     struct bed b = start_leasing(&script);
     struct client_lease *l = client_lease_new(b.client, false, &b);
     struct client_file *f = open_by(&b, l, RH, RH);
+    script.rule_count = 3;
+    server_play(b.server, &script);
     struct echoing e = {.client = b.client};
     pthread_t threads[4];
     for (unsigned i = 0; i < COUNT(threads); i++)
         pthread_create(&threads[i], NULL, echo_on, &e);
-    while (e.count < 3)
-        usleep(1000);
-    assert_true(server_send_break(b.server, &(struct server_break){0, 2, R, true}));
-    unsigned before = server_count(b.server, SMB2_ECHO);
     expect_ack(&b, 0, R);
-    assert_in_range(server_count(b.server, SMB2_ECHO), before, before + 3);
+    assert_in_range(server_ack_after(b.server, 0, SMB2_ECHO), BROKEN, BROKEN + 3);
     e.stop = true;
     for (unsigned i = 0; i < COUNT(threads); i++)
         pthread_join(threads[i], NULL);

@@ -165,7 +165,7 @@ struct server {
     struct wire_lease last_lease; /* version 0: none */
     struct {
         int lease;
-        unsigned state, writes;
+        unsigned state, after[SMB2_COMMANDS + 1]; /* counts when it came */
     } acks[SERVER_ACKS];
     unsigned ack_count;
     struct server_note notes[SERVER_NOTES]; /* oldest first */

@@ -2,6 +2,7 @@
  * The scripted server's leases: it remembers keys and acknowledgements, and grants and breaks what
  * it is told, whatever that means to anybody.
  */
+#include <string.h>
 #include <sys/eventfd.h>
 
 #include "base/ntstatus.h"
@@ -126,7 +127,7 @@ uint32_t server_lease_ack(struct exchange *x, struct rd msg, struct wr *w)
     int place = place_of(s, q.key);
     if (s->ack_count < SERVER_ACKS) {
         s->acks[s->ack_count].lease = place;
-        s->acks[s->ack_count].writes = s->counts[SMB2_WRITE];
+        memcpy(s->acks[s->ack_count].after, s->counts, sizeof(s->counts));
         s->acks[s->ack_count++].state = q.state;
     }
     pthread_mutex_unlock(&s->lock);
@@ -194,10 +195,10 @@ bool server_ack(struct server *s, unsigned n, int *ret_lease, unsigned *ret_stat
     return is_there;
 }
 
-unsigned server_ack_writes(struct server *s, unsigned n)
+unsigned server_ack_after(struct server *s, unsigned n, int command)
 {
     pthread_mutex_lock(&s->lock);
-    unsigned writes = n < s->ack_count ? s->acks[n].writes : 0;
+    unsigned count = n < s->ack_count ? s->acks[n].after[command] : 0;
     pthread_mutex_unlock(&s->lock);
-    return writes;
+    return count;
 }

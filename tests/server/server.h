@@ -245,8 +245,8 @@ bool server_last_lease(struct server *s, struct wire_lease *ret);
 /* The n-th acknowledgement since server_play, from 0: whose (as in server_break), and the state.
  * False: there are not so many. */
 bool server_ack(struct server *s, unsigned n, int *ret_lease, unsigned *ret_state);
-/* How many WRITEs had come since server_play when that one came. */
-unsigned server_ack_writes(struct server *s, unsigned n);
+/* How many requests of that command had come since server_play when that one came. */
+unsigned server_ack_after(struct server *s, unsigned n, int command);
 
 /* Answers the CHANGE_NOTIFY that waits longest, or the next one to come; `output` is copied, and
  * goes with STATUS_SUCCESS only. */
