@@ -106,12 +106,6 @@ static int compound_answers(const struct operation *op, struct compound *m,
                             struct retry *ret_retry)
 {
     bool failed_before = false;
-    uint32_t create = compound_status(m, 0);
-    if (!status_is(create, STATUS_SUCCESS)) {
-        if (is_refusal(create))
-            *ret_retry = (struct retry){true, REFUSES_COMPOUNDS};
-        return operation_status(op, create);
-    }
     int r = create_answered(op, m, &ret->before);
     for (unsigned i = 0; i < change->count && r == 0; i++) {
         uint32_t status = compound_status(m, 1 + i);
@@ -132,7 +126,6 @@ static int change_compound(const struct operation *op, const struct rd *name,
                            const struct change *change, struct changed *ret,
                            struct retry *ret_retry)
 {
-    struct error why;
     size_t extra = name->len;
     for (unsigned i = 0; i < change->count; i++)
         extra += change->set[i].data.len;
@@ -144,11 +137,10 @@ static int change_compound(const struct operation *op, const struct rd *name,
         add_set(m, WIRE_FILE_ID_RELATED, &change->set[i]);
     add_close(m, WIRE_FILE_ID_RELATED, true);
 
-    int r = compound_run(m, &why);
+    int r = operation_run(op, m, ret_retry);
     twice_note(&ret->twice, m);
-    if (r == -EAGAIN)
-        *ret_retry = (struct retry){true, 0};
-    r = r < 0 ? operation_failed(op, &why) : compound_answers(op, m, change, ret, ret_retry);
+    if (r == 0)
+        r = compound_answers(op, m, change, ret, ret_retry);
     compound_free(m);
     return r;
 }

@@ -92,26 +92,17 @@ static int open_compound(const struct operation *op, const struct rd *name,
                          struct first_read *first, struct handle **ret, struct file_attr *ret_attr,
                          struct retry *ret_retry)
 {
-    struct error why;
     struct compound *m = compound_new(op->client->conn, name->len);
     if (!m)
         return operation_error(op, -ENOMEM, "out of memory");
     add_create(m, OPEN_READ, name, first->lease);
     add_read(m, WIRE_FILE_ID_RELATED, first->len, 0);
 
-    int r = compound_run(m, &why);
-    if (r < 0) {
-        ret_retry->one_by_one = r == -EAGAIN;
-        r = operation_failed(op, &why);
-    } else if (!status_is(compound_status(m, 0), STATUS_SUCCESS)) {
-        if (is_refusal(compound_status(m, 0)))
-            *ret_retry = (struct retry){true, REFUSES_COMPOUNDS};
-        r = operation_status(op, compound_status(m, 0));
-    } else {
+    int r = operation_run(op, m, ret_retry);
+    if (r == 0)
         r = create_take(op, m, ret, ret_attr, NULL);
-        if (r == 0)
-            take_first_read(op, m, ret_attr, first);
-    }
+    if (r == 0)
+        take_first_read(op, m, ret_attr, first);
     compound_free(m);
     return r;
 }

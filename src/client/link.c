@@ -29,30 +29,21 @@ static int open_compound(const struct operation *op, const struct client_how *ho
                          const struct rd *name, struct ioctl *io, struct handle **ret,
                          struct file_attr *ret_attr, struct retry *ret_retry)
 {
-    struct error why;
     struct compound *m = compound_new(op->client->conn, name->len + io->input.len);
     if (!m)
         return operation_error(op, -ENOMEM, "out of memory");
     add_create_how(m, how, name);
     add_ioctl(m, WIRE_FILE_ID_RELATED, io);
 
-    int r = compound_run(m, &why);
-    if (r < 0) {
-        ret_retry->one_by_one = r == -EAGAIN;
-        r = operation_failed(op, &why);
-    } else if (!status_is(compound_status(m, 0), STATUS_SUCCESS)) {
-        if (is_refusal(compound_status(m, 0)))
-            *ret_retry = (struct retry){true, REFUSES_COMPOUNDS};
-        r = operation_status(op, compound_status(m, 0));
-    } else if (is_refusal(compound_status(m, 1))) {
+    int r = operation_run(op, m, ret_retry);
+    if (r == 0 && is_refusal(compound_status(m, 1))) {
         *ret_retry = (struct retry){false, REFUSES_COMPOUND_IOCTL};
         io->status = compound_status(m, 1);
-        r = create_take(op, m, ret, ret_attr, NULL);
-    } else {
+    } else if (r == 0) {
         r = ioctl_answered(op, m, 1, io);
-        if (r == 0)
-            r = create_take(op, m, ret, ret_attr, NULL);
     }
+    if (r == 0)
+        r = create_take(op, m, ret, ret_attr, NULL);
     compound_free(m);
     return r;
 }

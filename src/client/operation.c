@@ -281,3 +281,19 @@ bool is_refusal(uint32_t status)
            status_is(status, STATUS_NOT_IMPLEMENTED) || status_is(status, STATUS_INVALID_HANDLE) ||
            status_is(status, STATUS_FILE_CLOSED) || status_is(status, STATUS_REQUEST_NOT_ACCEPTED);
 }
+
+int operation_run(const struct operation *op, struct compound *m, struct retry *ret_retry)
+{
+    struct error why;
+    int r = compound_run(m, &why);
+    if (r == -EAGAIN) /* not enough credits */
+        *ret_retry = (struct retry){true, 0};
+    if (r < 0)
+        return operation_failed(op, &why);
+    uint32_t create = compound_status(m, 0);
+    if (status_is(create, STATUS_SUCCESS))
+        return 0;
+    if (is_refusal(create))
+        *ret_retry = (struct retry){true, REFUSES_COMPOUNDS};
+    return operation_status(op, create);
+}

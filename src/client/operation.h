@@ -137,6 +137,9 @@ struct retry {
 bool may_compound(struct client *c, unsigned n, unsigned refusals);
 /* Statuses by which servers refuse what is right in itself: the form, rather than the object. */
 bool is_refusal(uint32_t status);
+/* Runs a compound that begins with a CREATE. 0 where that succeeded; else its error, and whether
+ * the requests are to be sent one by one. */
+int operation_run(const struct operation *op, struct compound *m, struct retry *ret_retry);
 
 /* MS-FSCC 2.1.9: all ones where no unique id could be made. Gives 0 as for no id at all. */
 static inline uint64_t usable_id(uint64_t id)

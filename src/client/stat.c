@@ -38,12 +38,6 @@ static int take_answer(const struct operation *op, const struct compound *m, uns
 static int compound_answers(const struct operation *op, const struct compound *m,
                             const struct question *q, unsigned n, struct retry *ret_retry)
 {
-    uint32_t create = compound_status(m, 0);
-    if (!status_is(create, STATUS_SUCCESS)) {
-        if (is_refusal(create))
-            *ret_retry = (struct retry){true, REFUSES_COMPOUNDS};
-        return operation_status(op, create);
-    }
     for (unsigned i = 0; i < n; i++) {
         uint32_t status = compound_status(m, 1 + i);
         if (!has_output(status)) {
@@ -60,7 +54,6 @@ static int compound_answers(const struct operation *op, const struct compound *m
 static int ask_compound(const struct operation *op, const struct rd *name, const struct question *q,
                         unsigned n, struct retry *ret_retry)
 {
-    struct error why;
     struct compound *m = compound_new(op->client->conn, name->len);
     if (!m)
         return operation_error(op, -ENOMEM, "out of memory");
@@ -69,10 +62,9 @@ static int ask_compound(const struct operation *op, const struct rd *name, const
         add_query_info(m, q[i].type, q[i].info_class, q[i].output_length, WIRE_FILE_ID_RELATED);
     add_close(m, WIRE_FILE_ID_RELATED, false);
 
-    int r = compound_run(m, &why);
-    if (r == -EAGAIN)
-        *ret_retry = (struct retry){true, 0};
-    r = r < 0 ? operation_failed(op, &why) : compound_answers(op, m, q, n, ret_retry);
+    int r = operation_run(op, m, ret_retry);
+    if (r == 0)
+        r = compound_answers(op, m, q, n, ret_retry);
     compound_free(m);
     return r;
 }
