@@ -186,21 +186,31 @@ static void print_json(const struct copy *c, const struct remotes *remotes)
     json_decref(all);
 }
 
-int copy_run(const char *command, const struct cli_line *line, const struct copy_options *options,
-             const bool *flags, bool json,
-             int (*run)(const struct cli_line *line, const bool *flags, struct remotes *remotes,
-                        struct copy *c))
+int copy_command(const struct copy_command *command, int argc, char **argv)
 {
-    struct copy_options o = *options;
+    enum { RECURSIVE, QUIET, UPDATE, JSON, FOLLOW, FLAGS };
+    struct cli_line line;
+    bool flags[FLAGS] = {false};
+    int code = cli_read_line(&line, argc, argv, command->follows ? "rqujL" : "rquj", flags, NULL,
+                             command->help);
+    if (code == EXIT_DONE && command->check)
+        code = command->check(&line);
+    if (code != EXIT_DONE)
+        return code == CLI_HELP_SHOWN ? EXIT_DONE : code;
+    const struct copy_options options = {.command = command->name,
+                                         .recursive = flags[RECURSIVE],
+                                         .quiet = flags[QUIET],
+                                         .update = flags[UPDATE],
+                                         .follow = flags[FOLLOW]};
     struct copy *c;
-    o.command = command;
-    struct remotes *remotes = remotes_new(command, line);
-    if (!remotes || copy_new(&o, &c) < 0) {
+    struct remotes *remotes = remotes_new(command->name, &line);
+    if (!remotes || copy_new(&options, &c) < 0) {
         remotes_free(remotes);
-        return cli_fail(command, "out of memory");
+        return cli_fail(command->name, "out of memory");
     }
-    int code = run(line, flags, remotes, c), end = copy_end(c);
-    if (code == EXIT_DONE && json)
+    code = command->run(&line, flags[JSON], remotes, c);
+    int end = copy_end(c);
+    if (code == EXIT_DONE && flags[JSON])
         print_json(c, remotes);
     remotes_free(remotes);
     copy_free(c);

@@ -26,12 +26,17 @@ void copy_sources_free(struct copy_sources *s);
  * directory is copied; else as it. Failures are told by `c`. */
 void copy_all(struct copy *c, const struct copy_sources *s, const struct place *target);
 
-/* The life of such a command: connections, copying, figures where asked for, the end. `run` adds
- * what is to be copied and returns EXIT_DONE, or the exit code of what it printed. Returns the exit
- * code; a signal that stopped the copying ends the program. */
-int copy_run(const char *command, const struct cli_line *line, const struct copy_options *options,
-             const bool *flags, bool json,
-             int (*run)(const struct cli_line *line, const bool *flags, struct remotes *remotes,
-                        struct copy *c));
+struct copy_command {
+    const char *name, *help;
+    bool follows; /* has -L, too, beside -r, -q, -u and --json */
+    /* Both return EXIT_DONE, or the exit code of what they printed. NULL: every line is good. */
+    int (*check)(const struct cli_line *line);
+    /* Adds what is to be copied. */
+    int (*run)(const struct cli_line *line, bool json, struct remotes *remotes, struct copy *c);
+};
+
+/* The life of such a command: its line, connections, copying, figures where asked for, the end.
+ * Returns the exit code; a signal that stopped the copying ends the program. */
+int copy_command(const struct copy_command *command, int argc, char **argv);
 
 #endif

@@ -29,10 +29,7 @@ static const char help[] =
     "Links are copied as links. The password comes from -o,\n"
     "LARDER_PASSWORD, or a prompt.\n";
 
-enum { RECURSIVE, QUIET, UPDATE, JSON, FLAGS };
-
-static int run(const struct cli_line *line, const bool *flags, struct remotes *remotes,
-               struct copy *c)
+static int run(const struct cli_line *line, bool json, struct remotes *remotes, struct copy *c)
 {
     struct spot *spot;
     size_t count;
@@ -61,14 +58,6 @@ static int run(const struct cli_line *line, const bool *flags, struct remotes *r
 
 int cmd_cp(int argc, char **argv)
 {
-    struct cli_line line;
-    bool flags[FLAGS] = {false};
-    int code = cli_read_line(&line, argc, argv, "rquj", flags, NULL, help);
-    if (code != EXIT_DONE)
-        return code == CLI_HELP_SHOWN ? EXIT_DONE : code;
-    return copy_run("cp", &line,
-                    &(struct copy_options){.recursive = flags[RECURSIVE],
-                                           .quiet = flags[QUIET],
-                                           .update = flags[UPDATE]},
-                    flags, flags[JSON], run);
+    static const struct copy_command cp = {"cp", help, .run = run};
+    return copy_command(&cp, argc, argv);
 }

@@ -27,8 +27,6 @@ static const char help[] =
     "Links are copied as links. The password comes from -o,\n"
     "LARDER_PASSWORD, or a prompt.\n";
 
-enum { RECURSIVE, QUIET, UPDATE, JSON, FLAGS };
-
 /* The operands but a last one that is of this machine. */
 static int sources(struct copy_sources *s, struct remotes *remotes, struct copy *c, char **operand,
                    int count)
@@ -46,8 +44,14 @@ static int sources(struct copy_sources *s, struct remotes *remotes, struct copy 
     return EXIT_DONE;
 }
 
-static int run(const struct cli_line *line, const bool *flags, struct remotes *remotes,
-               struct copy *c)
+static int check(const struct cli_line *line)
+{
+    return line->operands < 1 || !remotes_is_target(line->operand[0])
+               ? cli_usage("get", "give //HOST/SHARE/PATH, and where to")
+               : EXIT_DONE;
+}
+
+static int run(const struct cli_line *line, bool json, struct remotes *remotes, struct copy *c)
 {
     int remote = line->operands;
     const char *target = ".";
@@ -56,7 +60,7 @@ static int run(const struct cli_line *line, const bool *flags, struct remotes *r
     struct copy_sources s = {0};
     int code = sources(&s, remotes, c, line->operand, remote);
     bool to_output = strcmp(target, "-") == 0;
-    if (code == EXIT_DONE && to_output && (remote > 1 || s.count > 1 || flags[JSON]))
+    if (code == EXIT_DONE && to_output && (remote > 1 || s.count > 1 || json))
         code = cli_usage("get", "standard output takes one file, and no --json");
     if (code == EXIT_DONE && to_output && s.count)
         copy_to_standard(c, &s.source[0].place);
@@ -68,16 +72,6 @@ static int run(const struct cli_line *line, const bool *flags, struct remotes *r
 
 int cmd_get(int argc, char **argv)
 {
-    struct cli_line line;
-    bool flags[FLAGS] = {false};
-    int code = cli_read_line(&line, argc, argv, "rquj", flags, NULL, help);
-    if (code != EXIT_DONE)
-        return code == CLI_HELP_SHOWN ? EXIT_DONE : code;
-    if (line.operands < 1 || !remotes_is_target(line.operand[0]))
-        return cli_usage("get", "give //HOST/SHARE/PATH, and where to");
-    return copy_run("get", &line,
-                    &(struct copy_options){.recursive = flags[RECURSIVE],
-                                           .quiet = flags[QUIET],
-                                           .update = flags[UPDATE]},
-                    flags, flags[JSON], run);
+    static const struct copy_command get = {"get", help, .check = check, .run = run};
+    return copy_command(&get, argc, argv);
 }

@@ -26,8 +26,6 @@ static const char help[] =
     "The target is taken as it is, but for a backslash, which takes the next\n"
     "character as it is. The password comes from -o, LARDER_PASSWORD, or a prompt.\n";
 
-enum { RECURSIVE, QUIET, UPDATE, FOLLOW, JSON, FLAGS };
-
 static int sources(struct copy_sources *s, char *const *operand, int count)
 {
     for (int i = 0; i < count; i++)
@@ -47,8 +45,19 @@ static void put_input(struct copy *c, const struct place *target)
         copy_from_standard(c, target);
 }
 
-static int run(const struct cli_line *line, const bool *flags, struct remotes *remotes,
-               struct copy *c)
+static int check(const struct cli_line *line)
+{
+    const int last = line->operands - 1;
+    if (last < 1 || !remotes_is_target(line->operand[last]))
+        return cli_usage("put", "give files, and //HOST/SHARE/PATH as the last argument");
+    for (int i = 0; i < last; i++)
+        if (remotes_is_target(line->operand[i]))
+            return cli_usage("put", "%s: on a share; larder cp copies from there",
+                             line->operand[i]);
+    return EXIT_DONE;
+}
+
+static int run(const struct cli_line *line, bool json, struct remotes *remotes, struct copy *c)
 {
     int count = line->operands - 1;
     bool input = count == 1 && strcmp(line->operand[0], "-") == 0;
@@ -72,20 +81,7 @@ static int run(const struct cli_line *line, const bool *flags, struct remotes *r
 
 int cmd_put(int argc, char **argv)
 {
-    struct cli_line line;
-    bool flags[FLAGS] = {false};
-    int code = cli_read_line(&line, argc, argv, "rquLj", flags, NULL, help);
-    if (code != EXIT_DONE)
-        return code == CLI_HELP_SHOWN ? EXIT_DONE : code;
-    if (line.operands < 2 || !remotes_is_target(line.operand[line.operands - 1]))
-        return cli_usage("put", "give files, and //HOST/SHARE/PATH as the last argument");
-    for (int i = 0; i < line.operands - 1; i++)
-        if (remotes_is_target(line.operand[i]))
-            return cli_usage("put", "%s: on a share; larder cp copies from there", line.operand[i]);
-    return copy_run("put", &line,
-                    &(struct copy_options){.recursive = flags[RECURSIVE],
-                                           .quiet = flags[QUIET],
-                                           .update = flags[UPDATE],
-                                           .follow = flags[FOLLOW]},
-                    flags, flags[JSON], run);
+    static const struct copy_command put = {"put", help, .follows = true, .check = check,
+                                            .run = run};
+    return copy_command(&put, argc, argv);
 }
