@@ -91,8 +91,11 @@ static int measure(const struct spot *spot, struct larder_statfs *ret, struct la
     return r < 0 ? r : larder_statfs(spot->l, ret, err);
 }
 
-static int show(const struct spot *spot, size_t count, bool units, bool json)
+enum { UNITS, JSON, FLAGS };
+
+static int show(const struct spot *spot, size_t count, const void *flags)
 {
+    const bool units = ((const bool *)flags)[UNITS], json = ((const bool *)flags)[JSON];
     json_t *all = json ? json_array() : NULL;
     struct report_table *t = json ? NULL : new_table(units);
     int code = EXIT_DONE;
@@ -120,20 +123,9 @@ static int show(const struct spot *spot, size_t count, bool units, bool json)
 int cmd_df(int argc, char **argv)
 {
     struct cli_line line;
-    bool flags[2] = {false};
+    bool flags[FLAGS] = {false};
     int code = cli_read_line(&line, argc, argv, "hj", flags, NULL, help);
     if (code != EXIT_DONE)
         return code == CLI_HELP_SHOWN ? EXIT_DONE : code;
-    struct remotes *remotes = remotes_new("df", &line);
-    struct spot *spot;
-    size_t count;
-    if (!remotes)
-        return cli_fail("df", "out of memory");
-    code = remotes_find_all(remotes, &line, &spot, &count);
-    if (code == EXIT_DONE) {
-        code = show(spot, count, flags[0], flags[1]);
-        spots_free(spot, count);
-    }
-    remotes_free(remotes);
-    return code;
+    return remotes_run("df", &line, show, flags);
 }

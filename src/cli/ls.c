@@ -150,6 +150,12 @@ static int list_spot(const struct spot *spot, const struct style *style, struct 
     return r;
 }
 
+static int run(const struct spot *spot, size_t count, const void *style)
+{
+    struct larder_error err = {0};
+    return list_spot(spot, style, &err) < 0 ? cli_fail("ls", "%s", err.text) : EXIT_DONE;
+}
+
 int cmd_ls(int argc, char **argv)
 {
     struct cli_line line;
@@ -160,18 +166,5 @@ int cmd_ls(int argc, char **argv)
     if (line.operands < 1 || line.operands > 2 ||
         (line.operands == 2 && remotes_is_target(line.operand[1])))
         return cli_usage("ls", "give a target //HOST/SHARE and at most one path");
-    struct remotes *remotes = remotes_new("ls", &line);
-    struct spot *spot;
-    size_t count;
-    if (!remotes)
-        return cli_fail("ls", "out of memory");
-    code = remotes_find_all(remotes, &line, &spot, &count);
-    if (code == EXIT_DONE) {
-        struct larder_error err = {0};
-        if (list_spot(&spot[0], &(struct style){flags[0], flags[1]}, &err) < 0)
-            code = cli_fail("ls", "%s", err.text);
-        spots_free(spot, count);
-    }
-    remotes_free(remotes);
-    return code;
+    return remotes_run("ls", &line, run, &(struct style){flags[0], flags[1]});
 }

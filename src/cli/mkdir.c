@@ -49,6 +49,15 @@ static int make(const struct spot *spot, bool parents)
     return r < 0 ? cli_fail("mkdir", "%s", err.text) : EXIT_DONE;
 }
 
+static int make_each(const struct spot *spots, size_t count, const void *parents)
+{
+    int code = EXIT_DONE;
+    for (size_t i = 0; i < count; i++)
+        if (make(&spots[i], *(const bool *)parents) != EXIT_DONE)
+            code = EXIT_FAILED;
+    return code;
+}
+
 int cmd_mkdir(int argc, char **argv)
 {
     struct cli_line line;
@@ -56,18 +65,5 @@ int cmd_mkdir(int argc, char **argv)
     int code = cli_read_line(&line, argc, argv, "p", &parents, NULL, help);
     if (code != EXIT_DONE)
         return code == CLI_HELP_SHOWN ? EXIT_DONE : code;
-    struct remotes *remotes = remotes_new("mkdir", &line);
-    struct spot *spot;
-    size_t count;
-    if (!remotes)
-        return cli_fail("mkdir", "out of memory");
-    code = remotes_find_all(remotes, &line, &spot, &count);
-    if (code == EXIT_DONE) {
-        for (size_t i = 0; i < count; i++)
-            if (make(&spot[i], parents) != EXIT_DONE)
-                code = EXIT_FAILED;
-        spots_free(spot, count);
-    }
-    remotes_free(remotes);
-    return code;
+    return remotes_run("mkdir", &line, make_each, &parents);
 }

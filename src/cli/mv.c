@@ -114,8 +114,10 @@ static int move_spots(const struct spot *spot, size_t count, const struct goal *
     return code;
 }
 
-static int run(const struct spot *spot, size_t count, bool replace)
+static int run(const struct spot *spot, size_t count, const void *keep)
 {
+    if (count < 2)
+        return cli_usage("mv", "give what is to be moved, and where to");
     const struct spot *last = &spot[count - 1];
     struct larder_stat st;
     struct larder_error err;
@@ -129,7 +131,8 @@ static int run(const struct spot *spot, size_t count, bool replace)
     size_t len = strlen(last->path);
     bool must_be = count > 2 || (len && last->path[len - 1] == '/');
     int r = larder_stat(last->l, path, &st, &err);
-    const struct goal goal = {last->l, path, r == 0 && st.is_dir && !st.is_link, replace};
+    const struct goal goal = {last->l, path, r == 0 && st.is_dir && !st.is_link,
+                              !*(const bool *)keep};
     int code;
     if (r < 0 && r != -ENOENT)
         code = cli_fail("mv", "%s", err.text);
@@ -148,17 +151,5 @@ int cmd_mv(int argc, char **argv)
     int code = cli_read_line(&line, argc, argv, "n", &keep, NULL, help);
     if (code != EXIT_DONE)
         return code == CLI_HELP_SHOWN ? EXIT_DONE : code;
-    struct remotes *remotes = remotes_new("mv", &line);
-    struct spot *spot;
-    size_t count;
-    if (!remotes)
-        return cli_fail("mv", "out of memory");
-    code = remotes_find_all(remotes, &line, &spot, &count);
-    if (code == EXIT_DONE) {
-        code = count < 2 ? cli_usage("mv", "give what is to be moved, and where to")
-                         : run(spot, count, !keep);
-        spots_free(spot, count);
-    }
-    remotes_free(remotes);
-    return code;
+    return remotes_run("mv", &line, run, &keep);
 }

@@ -197,6 +197,24 @@ int remotes_find_all(struct remotes *s, const struct cli_line *line, struct spot
     return EXIT_DONE;
 }
 
+int remotes_run(const char *command, const struct cli_line *line,
+                int (*run)(const struct spot *spots, size_t count, const void *how),
+                const void *how)
+{
+    struct remotes *remotes = remotes_new(command, line);
+    struct spot *spots;
+    size_t count;
+    if (!remotes)
+        return cli_fail(command, "out of memory");
+    int code = remotes_find_all(remotes, line, &spots, &count);
+    if (code == EXIT_DONE) {
+        code = run(spots, count, how);
+        spots_free(spots, count);
+    }
+    remotes_free(remotes);
+    return code;
+}
+
 long long remotes_counter(const struct remotes *s, const char *name)
 {
     long long sum = -1;

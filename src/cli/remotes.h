@@ -36,6 +36,12 @@ int remotes_find_all(struct remotes *s, const struct cli_line *line, struct spot
 void spot_free(struct spot *spot);
 void spots_free(struct spot *spots, size_t count);
 
+/* The life of a command: finds all places, has `run` do with them what it is told by `how`, and
+ * disconnects. Returns the exit code: run's, where it came to that. */
+int remotes_run(const char *command, const struct cli_line *line,
+                int (*run)(const struct spot *spots, size_t count, const void *how),
+                const void *how);
+
 /* All connections' counters of one name together; -1: nobody has it. */
 long long remotes_counter(const struct remotes *s, const char *name);
 

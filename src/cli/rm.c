@@ -97,6 +97,15 @@ static int remove_spot(const struct spot *spot, const bool *flags)
     return code;
 }
 
+static int remove_all(const struct spot *spots, size_t count, const void *flags)
+{
+    int code = EXIT_DONE;
+    for (size_t i = 0; i < count; i++)
+        if (remove_spot(&spots[i], flags) != EXIT_DONE)
+            code = EXIT_FAILED;
+    return code;
+}
+
 int cmd_rm(int argc, char **argv)
 {
     struct cli_line line;
@@ -104,18 +113,5 @@ int cmd_rm(int argc, char **argv)
     int code = cli_read_line(&line, argc, argv, "rf", flags, NULL, help);
     if (code != EXIT_DONE)
         return code == CLI_HELP_SHOWN ? EXIT_DONE : code;
-    struct remotes *remotes = remotes_new("rm", &line);
-    struct spot *spot;
-    size_t count;
-    if (!remotes)
-        return told("out of memory");
-    code = remotes_find_all(remotes, &line, &spot, &count);
-    if (code == EXIT_DONE) {
-        for (size_t i = 0; i < count; i++)
-            if (remove_spot(&spot[i], flags) != EXIT_DONE)
-                code = EXIT_FAILED;
-        spots_free(spot, count);
-    }
-    remotes_free(remotes);
-    return code;
+    return remotes_run("rm", &line, remove_all, flags);
 }

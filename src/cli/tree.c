@@ -107,7 +107,12 @@ static void print_sums(const struct sums *sums, bool json)
                sums->files == 1 ? "" : "s", report_count(bytes, sums->bytes));
 }
 
-static int show(const struct spot *spot, const char *path, unsigned long levels, bool json)
+struct style {
+    unsigned long levels;
+    bool json;
+};
+
+static int show(const struct spot *spot, const char *path, const struct style *style)
 {
     struct larder_stat st;
     struct larder_error err;
@@ -120,22 +125,30 @@ static int show(const struct spot *spot, const char *path, unsigned long levels,
         return cli_fail("tree", "out of memory");
     struct sums sums = {0};
     const struct walk_step *s;
-    if (json)
+    if (style->json)
         fputs("{\n \"entries\": [", stdout);
     while ((s = walk_next(w))->event != WALK_END) {
         if (s->event == WALK_LEAVE)
             continue;
-        if (json)
+        if (style->json)
             print_json(s, !sums.any);
         else
             print_text(w, s, spot->typed);
         add(&sums, s);
-        if (s->event == WALK_DIR && s->depth >= levels)
+        if (s->event == WALK_DIR && s->depth >= style->levels)
             walk_skip(w);
     }
-    print_sums(&sums, json);
+    print_sums(&sums, style->json);
     walk_free(w);
     return sums.errors ? EXIT_FAILED : EXIT_DONE;
+}
+
+static int run(const struct spot *spot, size_t count, const void *style)
+{
+    char *path = glob_literal(spot->path);
+    int code = path ? show(spot, path, style) : cli_fail("tree", "out of memory");
+    free(path);
+    return code;
 }
 
 int cmd_tree(int argc, char **argv)
@@ -152,18 +165,5 @@ int cmd_tree(int argc, char **argv)
     if (line.operands < 1 || line.operands > 2 ||
         (line.operands == 2 && remotes_is_target(line.operand[1])))
         return cli_usage("tree", "give a target //HOST/SHARE and at most one directory");
-    struct remotes *remotes = remotes_new("tree", &line);
-    struct spot *spot;
-    size_t count;
-    if (!remotes)
-        return cli_fail("tree", "out of memory");
-    code = remotes_find_all(remotes, &line, &spot, &count);
-    if (code == EXIT_DONE) {
-        char *path = glob_literal(spot[0].path);
-        code = path ? show(&spot[0], path, levels, flags[1]) : cli_fail("tree", "out of memory");
-        free(path);
-        spots_free(spot, count);
-    }
-    remotes_free(remotes);
-    return code;
+    return remotes_run("tree", &line, run, &(struct style){levels, flags[1]});
 }
