@@ -20,8 +20,8 @@ static const char help[] =
 static void count(const json_t *dropped, const char *key, const char *one, const char *many)
 {
     char n[REPORT_NUMBER];
-    json_int_t k = json_integer_value(json_object_get(dropped, key));
-    printf(" %s %s", report_count(n, k > 0 ? (uint64_t)k : 0), k == 1 ? one : many);
+    uint64_t k = live_number(dropped, key);
+    printf(" %s %s", report_count(n, k), k == 1 ? one : many);
 }
 
 static void print(const json_t *reply)

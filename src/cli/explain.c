@@ -28,26 +28,15 @@ static const char help[] =
     "  --json   the same as one JSON object\n";
 
 /* The first so many components of the path beneath the mount. */
-static void first_components(const char *path, json_int_t n, char out[static PATH_MAX])
+static void first_components(const char *path, uint64_t n, char out[static PATH_MAX])
 {
     const char *end = path;
-    while (n-- > 0 && *end) {
+    for (; n && *end; n--) {
         end += *end == '/';
         end += strcspn(end, "/");
     }
     memcpy(out, path, (size_t)(end - path));
     out[end - path] = '\0';
-}
-
-static json_int_t number(const json_t *o, const char *key)
-{
-    return json_integer_value(json_object_get(o, key));
-}
-
-static const char *text(const json_t *o, const char *key)
-{
-    const char *s = json_string_value(json_object_get(o, key));
-    return s ? s : "";
 }
 
 static double real(const json_t *o, const char *key)
@@ -67,7 +56,7 @@ static void name_steps(const struct live *l)
     {
         json_array_foreach(steps, i, step)
         {
-            first_components(l->path, number(step, "components"), path);
+            first_components(l->path, live_number(step, "components"), path);
             name_json(step, "path", path);
         }
     }
@@ -86,15 +75,15 @@ static void belief_cells(struct report_table *t, const json_t *b)
         report_cell(t, "%.1f s ago", real(b, "age_s"));
     else
         report_cell(t, "-");
-    report_cell(t, "%s", answers ? text(b, "trust") : "-");
+    report_cell(t, "%s", answers ? live_text(b, "trust") : "-");
     if (answers)
         report_cell(t, "%.1f s", real(b, "valid_s"));
     else if (json_is_true(json_object_get(b, "verifiable")))
         report_cell(t, "to be verified");
     else
-        report_cell(t, "no: %s", text(b, "why_not"));
+        report_cell(t, "no: %s", live_text(b, "why_not"));
     if (miss)
-        report_cell(t, "%s, %.1f s ago", text(miss, "reason"), real(miss, "ago_s"));
+        report_cell(t, "%s, %.1f s ago", live_text(miss, "reason"), real(miss, "ago_s"));
     else
         report_cell(t, "-");
 }
@@ -102,7 +91,7 @@ static void belief_cells(struct report_table *t, const json_t *b)
 static void listed_row(struct report_table *t, const json_t *b)
 {
     char n[REPORT_NUMBER];
-    const char *says = text(b, "says");
+    const char *says = live_text(b, "says");
     report_row(t);
     report_cell(t, "directory");
     if (!json_is_true(json_object_get(b, "held")))
@@ -111,7 +100,7 @@ static void listed_row(struct report_table *t, const json_t *b)
         report_cell(t, "the listing that it is in cannot tell");
     else
         report_cell(t, "%s among the %s names beside it", says,
-                    report_count(n, (uint64_t)number(b, "entries")));
+                    report_count(n, live_number(b, "entries")));
     belief_cells(t, b);
 }
 
@@ -130,7 +119,7 @@ static void info_row(struct report_table *t, const json_t *b, bool file)
     report_row(t);
     report_cell(t, "file info");
     if (any && file)
-        report_cell(t, "%s bytes%s", report_count(n, (uint64_t)number(b, "size")),
+        report_cell(t, "%s bytes%s", report_count(n, live_number(b, "size")),
                     json_is_true(json_object_get(b, "from_listing")) ? ", by the listing" : "");
     else
         report_cell(t, "%s", any ? "its attributes" : "-");
@@ -144,8 +133,8 @@ static void listing_row(struct report_table *t, const json_t *b)
     report_cell(t, "directory");
     if (json_is_true(json_object_get(b, "held")))
         report_cell(t, "its own listing: %s names, %s bytes",
-                    report_count(n, (uint64_t)number(b, "entries")),
-                    report_count(m, (uint64_t)number(b, "bytes")));
+                    report_count(n, live_number(b, "entries")),
+                    report_count(m, live_number(b, "bytes")));
     else
         report_cell(t, "-");
     belief_cells(t, b);
@@ -165,7 +154,7 @@ static void print_beliefs(const json_t *reply)
         listed_row(t, b);
     if ((b = json_object_get(beliefs, "missing")))
         missing_row(t, b);
-    const char *kind = text(reply, "kind");
+    const char *kind = live_text(reply, "kind");
     info_row(t, json_object_get(beliefs, "info"),
              strcmp(kind, "file") == 0 || strcmp(kind, "beneath a file") == 0);
     if ((b = json_object_get(beliefs, "listing")))
@@ -185,9 +174,9 @@ static void print_next(const struct live *l, const char *call)
                      json_is_null(steps) ? "fails: it is no directory" : "sends nothing");
     for (size_t i = 0; i < json_array_size(steps); i++) {
         const json_t *step = json_array_get(steps, i);
-        first_components(l->path, number(step, "components"), path);
-        snprintf(line, sizeof line, "%-6s %s (%s)", text(step, "step"),
-                 *path ? path : "the mounted directory", text(step, "requests"));
+        first_components(l->path, live_number(step, "components"), path);
+        snprintf(line, sizeof line, "%-6s %s (%s)", live_text(step, "step"),
+                 *path ? path : "the mounted directory", live_text(step, "requests"));
         report_field(stdout, REPORT_TEXT, i == 0 ? name : "", line);
     }
 }
@@ -195,10 +184,10 @@ static void print_next(const struct live *l, const char *call)
 static void print_head(const struct live *l)
 {
     char line[2 * PATH_MAX], about[PATH_MAX];
-    const char *kind = text(l->reply, "kind"), *by = text(l->reply, "answered_by");
+    const char *kind = live_text(l->reply, "kind"), *by = live_text(l->reply, "answered_by");
     report_field(stdout, REPORT_TEXT, "mount", l->mount);
     report_field(stdout, REPORT_TEXT, "path", *l->path ? l->path : "the mounted directory");
-    first_components(l->path, number(l->reply, "components"), about);
+    first_components(l->path, live_number(l->reply, "components"), about);
     if (json_is_true(json_object_get(l->reply, "whole")) && strcmp(kind, "beneath a file") != 0)
         snprintf(line, sizeof line, "%s%s%s%s", kind, *by ? ", by the " : "",
                  strcmp(by, "dir") == 0        ? "directory"

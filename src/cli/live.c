@@ -1,5 +1,4 @@
-/* What `larder explain` and `larder drop` share: whose mount it is, its answer, and that as JSON.
- */
+/* What `larder stats`, `explain` and `drop` share: whose mount it is, its answer, what is in it. */
 #include <errno.h>
 #include <getopt.h>
 #include <stdbool.h>
@@ -36,6 +35,18 @@ int live_ask(const char *request, const char *path, bool whole, struct live *ret
     if (control_query(at.path, request, ret->path, &ret->reply, &err) < 0)
         return cli_fail(request, "%s", err.text);
     return EXIT_DONE;
+}
+
+uint64_t live_number(const json_t *object, const char *key)
+{
+    json_int_t n = json_integer_value(json_object_get(object, key));
+    return n > 0 ? (uint64_t)n : 0;
+}
+
+const char *live_text(const json_t *object, const char *key)
+{
+    const char *s = json_string_value(json_object_get(object, key));
+    return s ? s : "";
 }
 
 int live_print_json(struct live *l)

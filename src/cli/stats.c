@@ -13,6 +13,7 @@
 #include <string.h>
 
 #include "cli/cli.h"
+#include "cli/live.h"
 #include "mount/control.h"
 #include "report/report.h"
 
@@ -23,18 +24,6 @@ static const char help[] =
     "told, faults. Only the mount's process is asked, neither the server nor the\n"
     "mounted directory.\n\n"
     "  --json   everything, as one JSON object\n";
-
-static uint64_t number(const json_t *object, const char *key)
-{
-    json_int_t n = json_integer_value(json_object_get(object, key));
-    return n > 0 ? (uint64_t)n : 0;
-}
-
-static const char *text(const json_t *object, const char *key)
-{
-    const char *s = json_string_value(json_object_get(object, key));
-    return s ? s : "";
-}
 
 static void field(const char *name, const char *value)
 {
@@ -47,9 +36,9 @@ static void print_watch(const json_t *watch)
     const json_t *verified = json_object_get(watch, "verified");
     char line[256], notices[REPORT_NUMBER], same[REPORT_NUMBER], changed[REPORT_NUMBER];
     snprintf(line, sizeof(line), "%s, %s notices; verified: unchanged %s, changed %s",
-             text(watch, "state"), report_count(notices, number(watch, "notices")),
-             report_count(same, number(verified, "unchanged")),
-             report_count(changed, number(verified, "changed")));
+             live_text(watch, "state"), report_count(notices, live_number(watch, "notices")),
+             report_count(same, live_number(verified, "unchanged")),
+             report_count(changed, live_number(verified, "changed")));
     field("watch", line);
 }
 
@@ -57,22 +46,22 @@ static void print_watch(const json_t *watch)
 static void print_network(const json_t *all)
 {
     const json_t *network = json_object_get(all, "network");
-    uint64_t lost = number(network, "lost");
-    uint64_t renewed = number(json_object_get(all, "connection"), "reauthentications");
+    uint64_t lost = live_number(network, "lost");
+    uint64_t renewed = live_number(json_object_get(all, "connection"), "reauthentications");
     char line[256], n[6][REPORT_NUMBER];
 
     snprintf(line, sizeof(line), "%s times lost, %s times made again; %s times logged on again",
-             report_count(n[0], lost), report_count(n[1], number(network, "reconnected")),
+             report_count(n[0], lost), report_count(n[1], live_number(network, "reconnected")),
              report_count(n[2], renewed));
     field("connection", line);
     if (!lost)
         return;
     snprintf(line, sizeof(line), "%s opened again, %s held by the server, %s given up",
-             report_count(n[0], number(network, "reopened")),
-             report_count(n[1], number(network, "durable")),
-             report_count(n[2], number(network, "dead")));
+             report_count(n[0], live_number(network, "reopened")),
+             report_count(n[1], live_number(network, "durable")),
+             report_count(n[2], live_number(network, "dead")));
     field("opens on it", line);
-    field("sent again", report_count(n[0], number(network, "repeated")));
+    field("sent again", report_count(n[0], live_number(network, "repeated")));
 }
 
 static void print_head(const json_t *all)
@@ -80,23 +69,23 @@ static void print_head(const json_t *all)
     const json_t *connection = json_object_get(all, "connection");
     char line[512], n[REPORT_NUMBER], m[REPORT_NUMBER];
 
-    field("mount", text(json_object_get(all, "mount"), "path"));
-    snprintf(line, sizeof(line), "%s, share %s, user %s", text(connection, "address"),
-             text(connection, "share"),
+    field("mount", live_text(json_object_get(all, "mount"), "path"));
+    snprintf(line, sizeof(line), "%s, share %s, user %s", live_text(connection, "address"),
+             live_text(connection, "share"),
              json_is_true(json_object_get(connection, "guest")) ? "guest"
-                                                                : text(connection, "user"));
+                                                                : live_text(connection, "user"));
     field("server", line);
-    const char *cipher = text(connection, "encryption");
+    const char *cipher = live_text(connection, "encryption");
     bool sealed = strcmp(cipher, "none") != 0; /* what is encrypted needs no signature */
-    snprintf(line, sizeof(line), "SMB %s, %s %s", text(connection, "dialect"),
-             sealed ? "encryption" : "signing", sealed ? cipher : text(connection, "signing"));
+    snprintf(line, sizeof(line), "SMB %s, %s %s", live_text(connection, "dialect"),
+             sealed ? "encryption" : "signing", sealed ? cipher : live_text(connection, "signing"));
     field("dialect", line);
-    field("profile", text(all, "profile"));
+    field("profile", live_text(all, "profile"));
     snprintf(line, sizeof(line), "%s, of which metadata requests %s",
-             report_count(n, number(all, "messages")),
-             report_count(m, number(all, "metadata_requests")));
+             report_count(n, live_number(all, "messages")),
+             report_count(m, live_number(all, "metadata_requests")));
     field("messages", line);
-    field("round trips", report_count(n, number(all, "round_trips")));
+    field("round trips", report_count(n, live_number(all, "round_trips")));
     print_network(all);
     print_watch(json_object_get(all, "watch"));
 }
@@ -127,8 +116,9 @@ static void print_commands(const json_t *all)
         report_row(t);
         report_cell(t, "%s", command);
         report_cell(t, "%s", report_count(n, (uint64_t)json_integer_value(count)));
-        report_cell(t, "%s", report_count(n, number(json_object_get(all, "responses"), command)));
-        report_cell(t, "%s", report_count(n, number(json_object_get(all, "failed"), command)));
+        report_cell(t, "%s",
+                    report_count(n, live_number(json_object_get(all, "responses"), command)));
+        report_cell(t, "%s", report_count(n, live_number(json_object_get(all, "failed"), command)));
         latency_cell(t, latency, "p50");
         latency_cell(t, latency, "p99");
     }
@@ -176,22 +166,22 @@ static void print_caches(const json_t *all)
     {
         const json_t *state = json_object_get(json_object_get(all, "caches"), name);
         const json_t *trust = json_object_get(counts, "hit_by_trust");
-        uint64_t hits = number(counts, "hit");
+        uint64_t hits = live_number(counts, "hit");
         uint64_t misses = reasons_text(json_object_get(counts, "miss"), reasons, sizeof(reasons));
         report_row(t);
         report_cell(t, "%s%s", name,
                     json_is_true(json_object_get(state, "enabled")) ? "" : " (off)");
-        report_cell(t, "%s", report_count(n, number(state, "entries")));
+        report_cell(t, "%s", report_count(n, live_number(state, "entries")));
         report_cell(t, "%s", report_count(n, hits));
-        report_cell(t, "%s", report_count(n, number(trust, "lease")));
-        report_cell(t, "%s", report_count(n, number(trust, "watch")));
+        report_cell(t, "%s", report_count(n, live_number(trust, "lease")));
+        report_cell(t, "%s", report_count(n, live_number(trust, "watch")));
         report_cell(t, "%s", report_count(n, misses));
         if (hits + misses)
             report_cell(t, "%.1f %%", 100.0 * (double)hits / (double)(hits + misses));
         else
             report_cell(t, "-");
-        report_cell(t, "%s", report_count(n, number(counts, "evict")));
-        report_cell(t, "%s", report_count(n, number(counts, "patch")));
+        report_cell(t, "%s", report_count(n, live_number(counts, "evict")));
+        report_cell(t, "%s", report_count(n, live_number(counts, "patch")));
         report_cell(t, "%s", reasons);
     }
     report_print(t, stdout, REPORT_TEXT);
@@ -208,28 +198,28 @@ static void print_leases(const json_t *all)
         !json_is_true(json_object_get(leases, "directories")))
         return;
     snprintf(line, sizeof(line), "asked %s, granted %s, broken %s, acknowledged %s",
-             report_count(n[0], number(leases, "asked")),
-             report_count(n[1], number(leases, "granted")),
-             report_count(n[2], number(leases, "broken")),
-             report_count(n[3], number(leases, "acknowledged")));
+             report_count(n[0], live_number(leases, "asked")),
+             report_count(n[1], live_number(leases, "granted")),
+             report_count(n[2], live_number(leases, "broken")),
+             report_count(n[3], live_number(leases, "acknowledged")));
     field("leases", line);
     reasons_text(json_object_get(leases, "given_up"), reasons, sizeof(reasons));
     snprintf(line, sizeof(line), "%s of directories, %s of files; reopened %s; given up: %s",
-             report_count(n[0], number(dormant, "directories")),
-             report_count(n[1], number(dormant, "files")),
-             report_count(n[2], number(leases, "reopened")), reasons);
+             report_count(n[0], live_number(dormant, "directories")),
+             report_count(n[1], live_number(dormant, "files")),
+             report_count(n[2], live_number(leases, "reopened")), reasons);
     field("handles kept", line);
 }
 
 static void print_delayed(const json_t *delayed)
 {
     char line[256], n[3][REPORT_NUMBER];
-    if (number(delayed, "writes") == 0)
+    if (live_number(delayed, "writes") == 0)
         return;
     snprintf(line, sizeof(line), "%s, in %s requests; %s bytes wait",
-             report_count(n[0], number(delayed, "writes")),
-             report_count(n[1], number(delayed, "requests")),
-             report_count(n[2], number(delayed, "waiting")));
+             report_count(n[0], live_number(delayed, "writes")),
+             report_count(n[1], live_number(delayed, "requests")),
+             report_count(n[2], live_number(delayed, "waiting")));
     field("delayed writes", line);
 }
 
@@ -269,11 +259,11 @@ static void print_inotify(const json_t *all)
     const json_t *inotify = json_object_get(json_object_get(all, "mount"), "inotify");
     const json_t *raised = json_object_get(inotify, "raised");
     char line[256], n[6][REPORT_NUMBER];
-    uint64_t watched = number(inotify, "watched"), told = number(inotify, "told");
-    uint64_t riding = number(inotify, "riding");
-    uint64_t dropped = number(inotify, "dropped"), failed = number(inotify, "failed");
-    uint64_t created = number(raised, "created"), removed = number(raised, "removed");
-    uint64_t renamed = number(raised, "renamed"), modified = number(raised, "modified");
+    uint64_t watched = live_number(inotify, "watched"), told = live_number(inotify, "told");
+    uint64_t riding = live_number(inotify, "riding");
+    uint64_t dropped = live_number(inotify, "dropped"), failed = live_number(inotify, "failed");
+    uint64_t created = live_number(raised, "created"), removed = live_number(raised, "removed");
+    uint64_t renamed = live_number(raised, "renamed"), modified = live_number(raised, "modified");
     if (!watched && !dropped && !failed && !created && !removed && !renamed && !modified)
         return;
     snprintf(
