@@ -345,35 +345,32 @@ json_t *page_json(const struct analysis *a)
 
 /* ---- verdicts ---- */
 
-static json_t *finding_json(const struct finding *f, const char *file)
+static json_t *findings_json(const struct finding *f, size_t count, const char *file)
 {
-    json_t *o = json_object();
-    set_text(o, "file", file);
-    set_text(o, "finding", f->name);
-    set_text(o, "severity", severity_name(f->severity));
-    set_text(o, "text", f->text);
-    set_text(o, "remedy", f->remedy);
-    set_number(o, "count", f->count);
-    set_number(o, "of", f->of);
-    return o;
+    json_t *all = json_array();
+    for (size_t i = 0; i < count; i++) {
+        json_t *o = json_object();
+        set_text(o, "file", file);
+        set_text(o, "finding", f[i].name);
+        set_text(o, "severity", severity_name(f[i].severity));
+        set_text(o, "text", f[i].text);
+        set_text(o, "remedy", f[i].remedy);
+        set_number(o, "count", f[i].count);
+        set_number(o, "of", f[i].of);
+        json_array_append_new(all, o);
+    }
+    return all;
 }
 
 json_t *page_json_verdict(const struct analysis *a)
 {
     struct finding f[FINDINGS_MAX];
-    json_t *all = json_array();
-    size_t n = verdict(a, f);
-    for (size_t i = 0; i < n; i++)
-        json_array_append_new(all, finding_json(&f[i], a->file));
-    return all;
+    return findings_json(f, verdict(a, f), a->file);
 }
 
 json_t *page_json_difference_verdict(const struct difference *d)
 {
-    json_t *all = json_array();
-    for (size_t i = 0; i < d->finding_count; i++)
-        json_array_append_new(all, finding_json(&d->finding[i], d->other->file));
-    return all;
+    return findings_json(d->finding, d->finding_count, d->other->file);
 }
 
 json_t *page_json_difference(const struct difference *d)
