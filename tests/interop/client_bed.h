@@ -1,5 +1,5 @@
 /*
- * What the tests of the client that writes share: a client on a real Samba that requires signing
+ * What the tests of a client of a real server share: one of a Samba that requires signing
  * (client.sh starts it), the share as its own disk has it, and calls that are checked.
  */
 #ifndef LARDER_TESTS_CLIENT_BED_H

@@ -5,24 +5,18 @@
  * The somebody is a relay for one connection that knows frames, and does to one frame from the
  * server what the test tells it.
  */
+#include "client_bed.h"
+
 #include <arpa/inet.h>
 #include <errno.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <unistd.h>
-
-#include <cmocka.h>
-
-#include "client/client.h"
-#include "observe/observe.h"
 
 enum { FRAME_HEADER = 4, FLAGS_AT = 16, FLAG_SIGNED = 8, SIGNATURE_AT = 48, FRAME_MAX = 1 << 20 };
 
@@ -40,9 +34,6 @@ struct relay {
     _Atomic(enum tamper) next;
     uint8_t frame[FRAME_HEADER + FRAME_MAX];
 };
-
-static struct observe *observe;
-static uint16_t server_port;
 
 /* ---- the relay ---- */
 
@@ -100,7 +91,7 @@ static bool pass_frame(struct relay *r, int from, int to)
 static int connect_server(void)
 {
     struct sockaddr_in a = {.sin_family = AF_INET,
-                            .sin_port = htons(server_port),
+                            .sin_port = htons(bed.port),
                             .sin_addr.s_addr = htonl(INADDR_LOOPBACK)};
     int fd = socket(AF_INET, SOCK_STREAM, 0);
     return connect(fd, (struct sockaddr *)&a, sizeof(a)) == 0 ? fd : -1;
@@ -148,34 +139,26 @@ static void relay_free(struct relay *r)
 
 /* ---- tests ---- */
 
-static struct client_options options(uint16_t port, uint16_t dialect)
+static struct client_options through(uint16_t port, uint16_t dialect)
 {
-    return (struct client_options){
-        .host = "127.0.0.1",
-        .port = port,
-        .share = "share",
-        .user = getenv("LARDER_TEST_USER"),
-        .password = getenv("LARDER_TEST_PASSWORD"),
-        .dialect_min = dialect,
-        .dialect_max = dialect,
-        .observe = observe,
-    };
+    struct client_options o = options();
+    o.port = port;
+    o.dialect_min = o.dialect_max = dialect;
+    return o;
 }
 
 static void changed_answer_ends_the_session(uint16_t dialect, enum tamper tamper, const char *text)
 {
     uint16_t port;
     struct relay *r = relay_new(&port);
-    const struct client_options o = options(port, dialect);
-    struct client *c;
+    const struct client_options o = through(port, dialect);
+    struct client *c = connect_or_fail(&o);
     struct file_attr attr;
-    struct error err = {0}, again = {0};
+    struct error again = {0};
 
-    if (client_connect(&o, &c, &err) < 0)
-        fail_msg("%s", err.text);
-    assert_int_equal(client_stat(c, "empty", CLIENT_COMPOUND, &attr, NULL, &err), 0);
+    WORKS(client_stat(c, "empty", CLIENT_COMPOUND, &attr, NULL, &err));
     atomic_store(&r->next, tamper);
-    assert_int_equal(client_stat(c, "empty", CLIENT_COMPOUND, &attr, NULL, &err), -EBADMSG);
+    FAILS(-EBADMSG, client_stat(c, "empty", CLIENT_COMPOUND, &attr, NULL, &err));
     if (!strstr(err.text, text))
         fail_msg("\"%s\" is not in \"%s\"", text, err.text);
     assert_int_equal(client_stat(c, "empty", CLIENT_COMPOUND, &attr, NULL, &again), -EBADMSG);
@@ -211,30 +194,13 @@ static void test_a_changed_negotiation_is_found_by_the_hash_chain(void **state)
 {
     uint16_t port;
     struct relay *r = relay_new(&port);
-    const struct client_options o = options(port, 0x0311);
+    const struct client_options o = through(port, 0x0311);
     struct client *c = NULL;
-    struct error err = {0};
 
     atomic_store(&r->next, CHANGE_SERVER_GUID);
-    assert_int_equal(client_connect(&o, &c, &err), -EBADMSG);
+    FAILS(-EBADMSG, client_connect(&o, &c, &err));
     assert_non_null(strstr(err.text, "the signature of the server's last answer is wrong"));
     relay_free(r);
-}
-
-static int set_up(void **state)
-{
-    const struct observe_options o = {0};
-    const char *port = getenv("LARDER_TEST_PORT");
-    if (!port)
-        return -1;
-    server_port = (uint16_t)atoi(port);
-    return observe_new(&o, &observe, NULL);
-}
-
-static int tear_down(void **state)
-{
-    observe_free(observe);
-    return 0;
 }
 
 int main(void)
@@ -245,5 +211,5 @@ int main(void)
         cmocka_unit_test(test_a_missing_signature_is_found_in_every_dialect),
         cmocka_unit_test(test_a_changed_negotiation_is_found_by_the_hash_chain),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, bed_set_up, bed_tear_down);
 }
