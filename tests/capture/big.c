@@ -150,65 +150,48 @@ static void say_read(struct client *c)
 
 /* ---- actions: one record a step; true with the last ---- */
 
+/* What every open of a directory begins and ends with; steps 2 and 3 are what it is for. */
+static bool in_directory(struct client *c, unsigned step)
+{
+    if (step == 0)
+        ask_open(c, directory_path(c->directory), READ_ACCESS);
+    else if (step == 1)
+        say_opened(c, true);
+    else if (step == 4)
+        ask_close(c);
+    else if (step == 5)
+        say_closed(c);
+    return step == 5;
+}
+
 /* As Windows does: two QUERY_DIRECTORY in one compound, more where the listing is large. */
 static bool list(struct client *c, unsigned step)
 {
     const unsigned files = files_in(c->directory);
-    switch (step) {
-    case 0:
-        ask_open(c, directory_path(c->directory), READ_ACCESS);
-        return false;
-    case 1:
-        say_opened(c, true);
-        return false;
-    case 2:
+    if (step == 2) {
         speak_query(speak_request(&c->s, SMB2_QUERY_DIRECTORY), open_id(c), "*");
         speak_query(speak_request(&c->s, SMB2_QUERY_DIRECTORY), open_id(c), "*");
-        return false;
-    case 3:
+    } else if (step == 3) {
         say_listing(c, 0, files < 350 ? files : 350);
         if (files > 350)
             say_listing(c, 350, files);
         else
             speak_response(&c->s, SMB2_QUERY_DIRECTORY, STATUS_NO_MORE_FILES);
-        return false;
-    case 4:
-        ask_close(c);
-        return false;
-    default:
-        say_closed(c);
-        return true;
     }
+    return in_directory(c, step);
 }
 
 /* One name by a pattern, found or not. */
 static bool search(struct client *c, unsigned step)
 {
-    const bool found = c->file < files_in(c->directory);
-    switch (step) {
-    case 0:
-        ask_open(c, directory_path(c->directory), READ_ACCESS);
-        return false;
-    case 1:
-        say_opened(c, true);
-        return false;
-    case 2:
+    if (step == 2)
         speak_query(speak_request(&c->s, SMB2_QUERY_DIRECTORY), open_id(c),
                     file_name(c->directory, c->file));
-        return false;
-    case 3:
-        if (found)
-            say_listing(c, c->file, c->file + 1);
-        else
-            speak_response(&c->s, SMB2_QUERY_DIRECTORY, STATUS_NO_SUCH_FILE);
-        return false;
-    case 4:
-        ask_close(c);
-        return false;
-    default:
-        say_closed(c);
-        return true;
-    }
+    else if (step == 3 && c->file < files_in(c->directory))
+        say_listing(c, c->file, c->file + 1);
+    else if (step == 3)
+        speak_response(&c->s, SMB2_QUERY_DIRECTORY, STATUS_NO_SUCH_FILE);
+    return in_directory(c, step);
 }
 
 static bool look(struct client *c, unsigned step)
@@ -309,25 +292,18 @@ static bool watch(struct client *c, unsigned step)
         c->watching = false;
         return true;
     }
-    switch (step) {
-    case 0:
-        ask_open(c, directory_path(c->directory), READ_ACCESS);
-        return false;
-    case 1:
-        say_opened(c, true);
-        return false;
-    case 2:
+    if (step == 2) {
         c->watch_id = c->s.message_id;
         wire_change_notify_request_encode(
             speak_request(&c->s, SMB2_CHANGE_NOTIFY),
             &(struct wire_change_notify_request){
                 .output_length = 4096, .file_id = open_id(c), .filter = 0x17});
-        return false;
-    default:
+    } else if (step == 3) {
         speak_response(&c->s, SMB2_CHANGE_NOTIFY, STATUS_PENDING);
         c->watching = true;
-        return true;
     }
+    in_directory(c, step);
+    return c->watching;
 }
 
 static const struct {
