@@ -45,11 +45,22 @@ static struct observe_counts counts_of(const struct observe *o)
     return c;
 }
 
-static char *temp_dir(char buf[static 32])
+/* Of the test that runs: a file that is not there yet, in a directory of its own. */
+static char directory[32], events_file[64];
+
+static int make_directory(void **state)
 {
-    strcpy(buf, "/tmp/test-observe-XXXXXX");
-    assert_non_null(mkdtemp(buf));
-    return buf;
+    strcpy(directory, "/tmp/test-observe-XXXXXX");
+    if (!mkdtemp(directory))
+        return -1;
+    snprintf(events_file, sizeof(events_file), "%s/events", directory);
+    return 0;
+}
+
+static int remove_directory(void **state)
+{
+    unlink(events_file);
+    return rmdir(directory);
 }
 
 /* ---- counters ---- */
@@ -182,9 +193,7 @@ static void *hammer(void *arg)
 
 static void threads_lose_no_count_and_no_line(void **state)
 {
-    char dir[32], path[64];
-    snprintf(path, sizeof(path), "%s/events", temp_dir(dir));
-    struct observe *o = fresh(path, true);
+    struct observe *o = fresh(events_file, true);
     pthread_t threads[THREADS];
     for (int i = 0; i < THREADS; i++)
         assert_int_equal(pthread_create(&threads[i], NULL, hammer, o), 0);
@@ -214,25 +223,23 @@ static void threads_lose_no_count_and_no_line(void **state)
     assert_int_equal(errors, c.command[CREATE].errors);
 
     observe_free(o);
-    FILE *f = fopen(path, "r");
+    FILE *f = fopen(events_file, "r");
     uint64_t lines = 0;
     for (int ch; (ch = fgetc(f)) != EOF;)
         lines += ch == '\n';
     fclose(f);
     assert_int_equal(lines + c.events_lost, 3 * n);
-    unlink(path);
-    rmdir(dir);
 }
 
 /* ---- events ---- */
 
-/* The n-th line as JSON; the caller owns it. NULL past the end. */
-static json_t *line_of(const char *path, unsigned n)
+/* Its n-th line as JSON; the caller owns it. NULL past the end. */
+static json_t *line_of(unsigned n)
 {
     char *text = NULL;
     size_t cap = 0;
     json_t *line = NULL;
-    FILE *f = fopen(path, "r");
+    FILE *f = fopen(events_file, "r");
     assert_non_null(f);
     for (unsigned i = 0; getline(&text, &cap, f) > 0; i++)
         if (i == n) {
@@ -255,9 +262,7 @@ static const char *text_of(const json_t *line, const char *key)
 
 static void events_are_json_lines_under_windows_names(void **state)
 {
-    char dir[32], path[64];
-    snprintf(path, sizeof(path), "%s/events", temp_dir(dir));
-    struct observe *o = fresh(path, true);
+    struct observe *o = fresh(events_file, true);
     assert_true(observe_wants_paths(o));
     observe_hit(o, OBSERVE_DIR, TRUST_TIME, "lib/a.py");
     observe_miss(o, OBSERVE_INFO, MISS_TOO_LARGE, "lib/b.py");
@@ -266,8 +271,8 @@ static void events_are_json_lines_under_windows_names(void **state)
     observe_response(o, QUERY_DIRECTORY, (uint32_t)STATUS_NO_MORE_FILES, 73, 1500);
     observe_free(o);
 
-    json_t *hit = line_of(path, 0), *miss = line_of(path, 1), *broken = line_of(path, 2),
-           *patch = line_of(path, 3), *perf = line_of(path, 4);
+    json_t *hit = line_of(0), *miss = line_of(1), *broken = line_of(2), *patch = line_of(3),
+           *perf = line_of(4);
     assert_int_equal(json_integer_value(json_object_get(hit, "id")), 30508);
     assert_string_equal(text_of(hit, "name"), "SmbFetchDirCache");
     assert_string_equal(text_of(hit, "class"), "dir");
@@ -287,21 +292,16 @@ static void events_are_json_lines_under_windows_names(void **state)
     assert_string_equal(text_of(perf, "command"), "QUERY_DIRECTORY");
     assert_string_equal(text_of(perf, "status"), "STATUS_NO_MORE_FILES");
     assert_true(json_real_value(json_object_get(perf, "duration_us")) == 1.5);
-    assert_null(line_of(path, 5));
+    assert_null(line_of(5));
     json_decref(hit);
     json_decref(miss);
     json_decref(broken);
     json_decref(perf);
-    unlink(path);
-    rmdir(dir);
 }
 
 static void promises_are_lines_with_the_moment_they_reached_us(void **state)
 {
-    char dir[] = "/tmp/test-observe-XXXXXX", path[64];
-    assert_non_null(mkdtemp(dir));
-    snprintf(path, sizeof(path), "%s/events", dir);
-    struct observe *o = fresh(path, false);
+    struct observe *o = fresh(events_file, false);
     const uint8_t key[OBSERVE_KEY] = {0xab, 1, [15] = 0xff};
     observe_promise(o, &(struct observe_promise){
                            .id = EVENT_LEASE, .at = 11, .key = key, .state = 7, .path = "lib"});
@@ -313,7 +313,7 @@ static void promises_are_lines_with_the_moment_they_reached_us(void **state)
     assert_int_equal(counts_of(o).events[CLASS_PROMISE], 3);
     observe_free(o);
 
-    json_t *lease = line_of(path, 0), *taken = line_of(path, 1), *notice = line_of(path, 2);
+    json_t *lease = line_of(0), *taken = line_of(1), *notice = line_of(2);
     assert_int_equal(json_integer_value(json_object_get(lease, "id")), 30595);
     assert_string_equal(text_of(lease, "name"), "SmbGrantLease");
     assert_string_equal(text_of(lease, "class"), "promise");
@@ -331,15 +331,11 @@ static void promises_are_lines_with_the_moment_they_reached_us(void **state)
     json_decref(lease);
     json_decref(taken);
     json_decref(notice);
-    unlink(path);
-    rmdir(dir);
 }
 
 static void a_connection_that_is_lost_and_made_again_is_two_events(void **state)
 {
-    char dir[32], path[64];
-    snprintf(path, sizeof(path), "%s/events", temp_dir(dir));
-    struct observe *o = fresh(path, false);
+    struct observe *o = fresh(events_file, false);
     observe_lost(o, "10.0.0.1", 0, "the server hung up");
     observe_reconnected(o, "10.0.0.2", 1500000);
     observe_lost(o, "10.0.0.2", STATUS_USER_SESSION_DELETED, "the server has ended the session");
@@ -348,7 +344,7 @@ static void a_connection_that_is_lost_and_made_again_is_two_events(void **state)
     assert_int_equal(counts_of(o).network[OBSERVE_RECONNECTED], 1);
     observe_free(o);
 
-    json_t *lost = line_of(path, 0), *back = line_of(path, 1), *ended = line_of(path, 2);
+    json_t *lost = line_of(0), *back = line_of(1), *ended = line_of(2);
     assert_int_equal(json_integer_value(json_object_get(lost, "id")), 30805);
     assert_string_equal(text_of(lost, "name"), "SmbSessionLost");
     assert_string_equal(text_of(lost, "class"), "network");
@@ -362,8 +358,6 @@ static void a_connection_that_is_lost_and_made_again_is_two_events(void **state)
     json_decref(lost);
     json_decref(back);
     json_decref(ended);
-    unlink(path);
-    rmdir(dir);
 }
 
 static void any_name_that_a_server_may_store_is_a_valid_line(void **state)
@@ -379,40 +373,32 @@ static void any_name_that_a_server_may_store_is_a_valid_line(void **state)
         {"\xf4\x8f\xbf\xbf\xf4\x90\x80\x80",
          "\xf4\x8f\xbf\xbf\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd\xef\xbf\xbd"},
     };
-    char dir[32], path[64];
-    snprintf(path, sizeof(path), "%s/events", temp_dir(dir));
-    struct observe *o = fresh(path, false);
+    struct observe *o = fresh(events_file, false);
     for (size_t i = 0; i < sizeof(names) / sizeof(names[0]); i++)
         observe_insert(o, OBSERVE_INFO, names[i].path);
     observe_free(o);
     for (unsigned i = 0; i < sizeof(names) / sizeof(names[0]); i++) {
-        json_t *line = line_of(path, i);
+        json_t *line = line_of(i);
         assert_string_equal(text_of(line, "path"), names[i].read_back);
         json_decref(line);
     }
-    unlink(path);
-    rmdir(dir);
 }
 
 static void a_name_longer_than_the_buffer_is_lost_and_counted(void **state)
 {
-    char dir[32], path[64];
-    snprintf(path, sizeof(path), "%s/events", temp_dir(dir));
     char *huge = malloc((2u << 20) + 1);
     memset(huge, 'x', 2u << 20);
     huge[2u << 20] = 0;
-    struct observe *o = fresh(path, false);
+    struct observe *o = fresh(events_file, false);
     observe_insert(o, OBSERVE_INFO, huge);
     observe_insert(o, OBSERVE_INFO, "small");
     struct observe_counts c = counts_of(o);
     observe_free(o);
     assert_int_equal(c.events_lost, 1);
-    json_t *line = line_of(path, 0);
+    json_t *line = line_of(0);
     assert_string_equal(text_of(line, "path"), "small");
     json_decref(line);
     free(huge);
-    unlink(path);
-    rmdir(dir);
 }
 
 static void a_full_disk_is_counted_and_stops_nobody(void **state)
@@ -431,27 +417,21 @@ static void a_full_disk_is_counted_and_stops_nobody(void **state)
 
 static void lines_reach_the_file_within_a_second_or_two(void **state)
 {
-    char dir[32], path[64];
-    snprintf(path, sizeof(path), "%s/events", temp_dir(dir));
-    struct observe *o = fresh(path, false);
+    struct observe *o = fresh(events_file, false);
     observe_hit(o, OBSERVE_DIR, TRUST_TIME, "a");
     struct stat st = {0};
     for (int i = 0; i < 200 && st.st_size == 0; i++) {
         usleep(10000);
-        assert_int_equal(stat(path, &st), 0);
+        assert_int_equal(stat(events_file, &st), 0);
     }
     assert_true(st.st_size > 0);
     assert_int_equal(st.st_mode & 0777, 0600);
     observe_free(o);
-    unlink(path);
-    rmdir(dir);
 }
 
 static void two_mounts_may_share_one_file(void **state)
 {
-    char dir[32], path[64];
-    snprintf(path, sizeof(path), "%s/events", temp_dir(dir));
-    struct observe *a = fresh(path, false), *b = fresh(path, false);
+    struct observe *a = fresh(events_file, false), *b = fresh(events_file, false);
     for (int i = 0; i < 1000; i++) {
         observe_hit(a, OBSERVE_DIR, TRUST_TIME, "a");
         observe_hit(b, OBSERVE_DIR, TRUST_TIME, "b");
@@ -459,12 +439,10 @@ static void two_mounts_may_share_one_file(void **state)
     observe_free(a);
     observe_free(b);
     for (unsigned i = 0; i < 2000; i += 97)
-        json_decref(line_of(path, i));
-    json_t *last = line_of(path, 1999);
+        json_decref(line_of(i));
+    json_t *last = line_of(1999);
     assert_non_null(last);
     json_decref(last);
-    unlink(path);
-    rmdir(dir);
 }
 
 static void a_file_that_cannot_be_opened_is_named(void **state)
@@ -476,13 +454,9 @@ static void a_file_that_cannot_be_opened_is_named(void **state)
     assert_non_null(strstr(err.text, "/nonexistent/events"));
     assert_null(o);
 
-    char dir[32], path[64];
-    snprintf(path, sizeof(path), "%s/pipe", temp_dir(dir));
-    assert_int_equal(mkfifo(path, 0600), 0);
-    options.events_path = path;
+    assert_int_equal(mkfifo(events_file, 0600), 0);
+    options.events_path = events_file;
     assert_int_equal(observe_new(&options, &o, &err), -ENXIO); /* nobody reads: no hang */
-    unlink(path);
-    rmdir(dir);
 }
 
 struct listener {
@@ -523,11 +497,10 @@ static void hit_number(struct observe *o, unsigned n)
 
 static void who_listens_is_told_each_event_in_order_and_the_file_holds_it_too(void **state)
 {
-    char dir[32], path[64];
-    snprintf(path, sizeof(path), "%s/events", temp_dir(dir));
     struct listener l = {0};
     struct observe *o = NULL;
-    struct observe_options options = {.events_path = path, .event_line = listen_to, .user = &l};
+    struct observe_options options = {
+        .events_path = events_file, .event_line = listen_to, .user = &l};
     assert_int_equal(observe_new(&options, &o, NULL), 0);
     assert_true(observe_wants_paths(o));
     hit_number(o, 1);
@@ -538,11 +511,9 @@ static void who_listens_is_told_each_event_in_order_and_the_file_holds_it_too(vo
     assert_int_equal(l.heard, 1000); /* also what was under way when it ended */
     assert_string_equal(l.last, "1000");
     assert_false(l.out_of_order);
-    json_t *line = line_of(path, 999);
+    json_t *line = line_of(999);
     assert_string_equal(text_of(line, "path"), "1000");
     json_decref(line);
-    unlink(path);
-    rmdir(dir);
 }
 
 static void who_listens_slowly_holds_up_nobody_and_what_is_lost_is_counted(void **state)
@@ -721,6 +692,8 @@ static void json_has_the_members_that_programs_rely_on(void **state)
     observe_free(o);
 }
 
+#define WITH_FILE(test) cmocka_unit_test_setup_teardown(test, make_directory, remove_directory)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -731,20 +704,20 @@ int main(void)
         cmocka_unit_test(the_longest_and_shortest_latencies_have_a_bucket),
         cmocka_unit_test(errors_come_most_frequent_first_and_a_logon_is_none),
         cmocka_unit_test(more_statuses_than_are_kept_are_summed),
-        cmocka_unit_test(threads_lose_no_count_and_no_line),
-        cmocka_unit_test(events_are_json_lines_under_windows_names),
-        cmocka_unit_test(promises_are_lines_with_the_moment_they_reached_us),
-        cmocka_unit_test(any_name_that_a_server_may_store_is_a_valid_line),
-        cmocka_unit_test(a_name_longer_than_the_buffer_is_lost_and_counted),
+        WITH_FILE(threads_lose_no_count_and_no_line),
+        WITH_FILE(events_are_json_lines_under_windows_names),
+        WITH_FILE(promises_are_lines_with_the_moment_they_reached_us),
+        WITH_FILE(any_name_that_a_server_may_store_is_a_valid_line),
+        WITH_FILE(a_name_longer_than_the_buffer_is_lost_and_counted),
         cmocka_unit_test(a_full_disk_is_counted_and_stops_nobody),
-        cmocka_unit_test(lines_reach_the_file_within_a_second_or_two),
-        cmocka_unit_test(two_mounts_may_share_one_file),
-        cmocka_unit_test(a_file_that_cannot_be_opened_is_named),
-        cmocka_unit_test(who_listens_is_told_each_event_in_order_and_the_file_holds_it_too),
+        WITH_FILE(lines_reach_the_file_within_a_second_or_two),
+        WITH_FILE(two_mounts_may_share_one_file),
+        WITH_FILE(a_file_that_cannot_be_opened_is_named),
+        WITH_FILE(who_listens_is_told_each_event_in_order_and_the_file_holds_it_too),
         cmocka_unit_test(who_listens_slowly_holds_up_nobody_and_what_is_lost_is_counted),
         cmocka_unit_test(a_cache_that_is_off_counts_its_misses_without_events),
         cmocka_unit_test(performance_events_are_one_a_request_where_asked_for),
-        cmocka_unit_test(a_connection_that_is_lost_and_made_again_is_two_events),
+        WITH_FILE(a_connection_that_is_lost_and_made_again_is_two_events),
         cmocka_unit_test(a_dead_cache_names_the_setting_to_change),
         cmocka_unit_test(the_alarm_stays_silent_where_nothing_is_wrong),
         cmocka_unit_test(json_has_the_members_that_programs_rely_on),
