@@ -100,17 +100,23 @@ static void the_world_forgets_what_it_has_not_heard_of_for_the_longest_time(void
 
 /* ---- sweeps ---- */
 
+static struct sweep *sweep_of(struct film *f, const char *setting)
+{
+    struct sweep *s;
+    struct settings base;
+    assert_int_equal(settings_profile("23h2", &base, NULL), 0);
+    assert_int_equal(sweep_new(f->replay, setting, &base, &s, NULL), 0);
+    return s;
+}
+
 static void a_sweep_finds_the_least_value_that_is_enough(void **state)
 {
     struct film f;
-    struct sweep *entries, *lifetime;
     struct sweep_result r;
-    struct settings base;
     char dir[16];
     begin(&f, "23h2");
-    assert_int_equal(settings_profile("23h2", &base, NULL), 0);
-    assert_int_equal(sweep_new(f.replay, "directorycacheentriesmax", &base, &entries, NULL), 0);
-    assert_int_equal(sweep_new(f.replay, "DirectoryCacheLifetime", &base, &lifetime, NULL), 0);
+    struct sweep *entries = sweep_of(&f, "directorycacheentriesmax");
+    struct sweep *lifetime = sweep_of(&f, "DirectoryCacheLifetime");
     for (int turn = 0; turn < 50; turn++) {
         for (int i = 0; i < 20; i++) { /* twenty directories in rotation, 3 s a turn */
             snprintf(dir, sizeof(dir), "d%d", i);
@@ -145,12 +151,9 @@ static void a_sweep_finds_the_least_value_that_is_enough(void **state)
 static void a_cache_that_helps_another_to_answer_is_worth_something(void **state)
 {
     struct film f;
-    struct sweep *s;
     struct sweep_result r;
-    struct settings base;
     begin(&f, "23h2");
-    assert_int_equal(settings_profile("23h2", &base, NULL), 0);
-    assert_int_equal(sweep_new(f.replay, "FileInfoCacheEntriesMax", &base, &s, NULL), 0);
+    struct sweep *s = sweep_of(&f, "FileInfoCacheEntriesMax");
     list(&f, "d");
     for (int i = 0; i < 50; i++) {
         struct operation o = operation(&f, OPERATION_DATA, i % 2 ? "d/a" : "d/b");
@@ -217,12 +220,9 @@ static void a_sweep_of_anything_else_is_refused(void **state)
 static void nothing_to_be_had_is_said_so(void **state)
 {
     struct film f;
-    struct sweep *s;
     struct sweep_result r;
-    struct settings base;
     begin(&f, "23h2");
-    assert_int_equal(settings_profile("23h2", &base, NULL), 0);
-    assert_int_equal(sweep_new(f.replay, "DirectoryCacheLifetime", &base, &s, NULL), 0);
+    struct sweep *s = sweep_of(&f, "DirectoryCacheLifetime");
     list(&f, "d");
     replay_finish(f.replay);
     sweep_result(s, &r);
