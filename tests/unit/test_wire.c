@@ -1,10 +1,6 @@
 /*
- * wire/: every message there and back, the cases that a layout alone does not show, frames of a
- * real server, and bytes that nobody should have sent.
- *
- * Tampered input is laid so that it ends where an unreadable page begins: a decoder that reads one
- * byte too far dies here, with or without a sanitizer. What such bytes decode to is checked by the
- * round-trip property of tests/fuzz.
+ * wire/: every message there and back, the cases that a layout alone does not show, and frames of a
+ * real server. Bytes that nobody should have sent are test_wire_hostile.c's.
  */
 #include "wire_bytes.h"
 
@@ -191,16 +187,6 @@ static void a_header_comes_back_synchronous_or_asynchronous(void **state)
 }
 
 /* ---- compounds ---- */
-
-static size_t encode_compound(uint8_t *buf, size_t cap)
-{
-    const struct sample *elements[] = {sample_find("create"), sample_find("query_info"),
-                                       sample_find("close")};
-    struct wr w = wr_init(buf, cap);
-    sample_encode_compound(&w, elements, COUNT(elements));
-    assert_true(wr_ok(&w));
-    return w.pos;
-}
 
 static void a_compound_is_cut_into_elements_that_cannot_see_each_other(void **state)
 {

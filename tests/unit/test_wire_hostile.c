@@ -5,18 +5,10 @@
  * byte too far dies here, with or without a sanitizer. What such bytes decode to is checked by the
  * round-trip property of tests/fuzz.
  */
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
+#include "wire_bytes.h"
+
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include <cmocka.h>
-
-#include "fuzz/roundtrip.h"
-#include "fuzz/samples.h"
-
-#define COUNT(array) (sizeof(array) / sizeof(*(array)))
 
 /* ---- memory with an end ---- */
 
@@ -37,35 +29,6 @@ static uint8_t *guarded(const uint8_t *data, size_t len)
 {
     assert_true(len <= GUARDED_MAX);
     return memcpy(guarded_end - len, data, len);
-}
-
-/* ---- helpers ---- */
-
-static size_t encode_sample(const struct sample *s, uint8_t *buf, size_t cap)
-{
-    struct wr w = wr_init(buf, cap);
-    sample_encode(&w, s);
-    assert_true(wr_ok(&w));
-    return w.pos;
-}
-
-/* A message from its start, positioned after its header, which has to be good. */
-static struct rd message(const uint8_t *data, size_t len)
-{
-    struct rd msg = rd_init(data, len);
-    struct wire_header h;
-    assert_int_equal(wire_header_decode(&msg, &h), 0);
-    return msg;
-}
-
-static size_t encode_compound(uint8_t *buf, size_t cap)
-{
-    const struct sample *elements[] = {sample_find("create"), sample_find("query_info"),
-                                       sample_find("close")};
-    struct wr w = wr_init(buf, cap);
-    sample_encode_compound(&w, elements, COUNT(elements));
-    assert_true(wr_ok(&w));
-    return w.pos;
 }
 
 /* ---- tests ---- */

@@ -1,6 +1,4 @@
-/*
- * What the tests of wire/'s messages share: samples as bytes and as messages.
- */
+/* What the tests of wire/'s messages share: samples as bytes and as messages. */
 #ifndef LARDER_TESTS_WIRE_BYTES_H
 #define LARDER_TESTS_WIRE_BYTES_H
 
@@ -23,6 +21,16 @@ static inline size_t encode_sample(const struct sample *s, uint8_t *buf, size_t 
 {
     struct wr w = wr_init(buf, cap);
     sample_encode(&w, s);
+    assert_true(wr_ok(&w));
+    return w.pos;
+}
+
+static inline size_t encode_compound(uint8_t *buf, size_t cap)
+{
+    const struct sample *elements[] = {sample_find("create"), sample_find("query_info"),
+                                       sample_find("close")};
+    struct wr w = wr_init(buf, cap);
+    sample_encode_compound(&w, elements, COUNT(elements));
     assert_true(wr_ok(&w));
     return w.pos;
 }
