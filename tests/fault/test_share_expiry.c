@@ -51,8 +51,8 @@ struct bed {
     struct share *share;
 };
 
-/* How the server plays by one more rule. */
-static void play(struct server **s, const struct server_rule *rule)
+/* How the server plays by these rules. */
+static void play(struct server **s, const struct server_rule *rules, size_t count)
 {
     const struct server_script script = {
         .nodes = nodes,
@@ -61,8 +61,8 @@ static void play(struct server **s, const struct server_rule *rule)
         .must_sign = true,
         .dialect = SMB2_DIALECT_311,
         .signing = SERVER_SIGN_GMAC,
-        .rules = rule,
-        .rule_count = rule != NULL,
+        .rules = rules,
+        .rule_count = count,
         .sink = {.data = sink, .size = sizeof(sink)},
     };
     if (*s)
@@ -75,7 +75,7 @@ static struct bed start(const char *settings)
 {
     struct bed b = {0};
     atomic_store(&no_ticket, false);
-    play(&b.server, NULL);
+    play(&b.server, NULL, 0);
     b.share = share_bed_connect(b.server, settings, AS_USER);
     return b;
 }
@@ -136,7 +136,7 @@ static struct bed start_expired(void)
     struct bed b = start("profile=larder,Watches=true,actimeo=1,CacheMaxAge=60");
     share_bed_wait_for_watch(b.share, "watching");
     atomic_store(&no_ticket, true);
-    play(&b.server, &again);
+    play(&b.server, &again, 1);
     server_notify(b.server, STATUS_NOTIFY_ENUM_DIR, (struct rd){0});
     share_bed_wait_for_watch(b.share, "expired");
     return b;
@@ -170,7 +170,7 @@ static void a_connection_lost_without_a_ticket_is_made_again_once_there_is_one(v
     struct share_file *f = open_file(&b);
     assert_int_equal(put(&b, f, "before", 0, &err), 6);
     atomic_store(&no_ticket, true);
-    play(&b.server, &refusal);
+    play(&b.server, &refusal, 1);
     assert_int_equal(ask(&b, &err), -ENOKEY);
     assert_non_null(strstr(err.text, "run kinit"));
     server_disconnect(b.server);
@@ -199,23 +199,12 @@ static void a_connection_lost_in_a_renewal_goes_unnoticed(void **state)
     struct bed b = start("profile=larder,Watches=true,actimeo=1,CacheMaxAge=60");
     struct share_file *f = open_file(&b);
     struct error err = {0};
-    const struct server_script script = {
-        .nodes = nodes,
-        .node_count = 2,
-        .logon = true,
-        .must_sign = true,
-        .dialect = SMB2_DIALECT_311,
-        .signing = SERVER_SIGN_GMAC,
-        .rules = rules,
-        .rule_count = 2,
-        .sink = {.data = sink, .size = sizeof(sink)},
-    };
     for (unsigned leg = 1; leg <= 2; leg++) {
         rules[0] =
             (struct server_rule){SMB2_WRITE, 1, SERVER_ANYWHERE, SERVER_FAIL, (uint32_t)EXPIRED};
         rules[1] =
             (struct server_rule){SMB2_SESSION_SETUP, leg, SERVER_ANYWHERE, SERVER_HANG_UP, 0};
-        server_play(b.server, &script);
+        play(&b.server, rules, 2);
         if (put(&b, f, leg == 1 ? "first." : "second", 0, &err) != 6)
             fail_msg("leg %u: %s", leg, err.text);
         assert_memory_equal(sink, leg == 1 ? "first." : "second", 6);
