@@ -328,23 +328,16 @@ static int usage(void)
 
 int main(int argc, char **argv)
 {
-    unsigned seed = (unsigned)(time(NULL) / 86400), seconds = 8, jobs = 1;
-    bool all = false, list = false;
-    const char *only = "";
+    struct batch batch = {
+        .per_process = 250, .seconds = 8, .only = "", .run = try, .describe = describe};
+    bool list = false;
+    batch.seed = (unsigned)(time(NULL) / 86400);
     for (int i = 1; i < argc; i++) {
         bool has_value = i + 1 < argc;
-        if (!strcmp(argv[i], "--all"))
-            all = true;
-        else if (!strcmp(argv[i], "--list"))
+        if (batch_option(&batch, argv, &i))
+            continue;
+        if (!strcmp(argv[i], "--list"))
             list = true;
-        else if (!strcmp(argv[i], "--seconds") && has_value)
-            seconds = (unsigned)atoi(argv[++i]);
-        else if (!strcmp(argv[i], "--jobs") && has_value)
-            jobs = (unsigned)atoi(argv[++i]);
-        else if (!strcmp(argv[i], "--only") && has_value)
-            only = argv[++i];
-        else if (!strcmp(argv[i], "--seed") && has_value)
-            seed = (unsigned)atoi(argv[++i]);
         else if (!strcmp(argv[i], "--kind") && has_value && !strcmp(argv[i + 1], "guest"))
             kind = (i++, SESSION_GUEST);
         else if (!strcmp(argv[i], "--kind") && has_value && !strcmp(argv[i + 1], "sealed"))
@@ -355,17 +348,10 @@ int main(int argc, char **argv)
             return usage();
     }
     shared = batch_shared(sizeof(*shared));
-    printf("seed %u\n", seed);
-    learn(&seed);
-    keep(only, list);
-    const struct batch batch = {.count = list ? 0 : trials.count,
-                                .per_process = 250,
-                                .jobs = jobs,
-                                .watchdog = 60,
-                                .seed = seed,
-                                .until = all ? CLOCK_NEVER : clock_now() + seconds * NS_PER_SEC,
-                                .run = try,
-                                .describe = describe};
+    printf("seed %u\n", batch.seed);
+    learn(&batch.seed);
+    keep(batch.only, list);
+    batch.count = list ? 0 : trials.count;
     shared->bad += batch_run(&batch);
     printf("%u alterations of %zu: %u ended in an error, %u in the right answer, %u in another "
            "answer of the server's; %u badly\n",

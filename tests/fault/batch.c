@@ -6,9 +6,9 @@
 #include "tests/fault/batch.h"
 
 #include <signal.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -23,6 +23,7 @@ struct job {
 
 struct run {
     const struct batch *batch;
+    uint64_t until; /* no trial begins later; or CLOCK_NEVER */
     size_t *order;
     size_t next; /* the first place that is in no share yet */
     unsigned bad;
@@ -35,6 +36,25 @@ void *batch_shared(size_t size)
     if (p == MAP_FAILED)
         abort();
     return p;
+}
+
+bool batch_option(struct batch *b, char **argv, int *at)
+{
+    const char *option = argv[*at], *value = argv[*at + 1];
+    unsigned *number = strcmp(option, "--seconds") == 0 ? &b->seconds
+                       : strcmp(option, "--jobs") == 0  ? &b->jobs
+                       : strcmp(option, "--seed") == 0  ? &b->seed
+                                                        : NULL;
+    if (strcmp(option, "--all") == 0)
+        return b->all = true;
+    if (!value || (!number && strcmp(option, "--only") != 0))
+        return false;
+    if (number)
+        *number = (unsigned)atoi(value);
+    else
+        b->only = value;
+    ++*at;
+    return true;
 }
 
 static size_t *shuffled(size_t count, unsigned seed)
@@ -53,8 +73,8 @@ static size_t *shuffled(size_t count, unsigned seed)
 static void work(const struct run *r, const struct job *j)
 {
     const struct batch *b = r->batch;
-    for (; *j->current < j->end && clock_now() < b->until; ++*j->current) {
-        alarm(b->watchdog);
+    for (; *j->current < j->end && clock_now() < r->until; ++*j->current) {
+        alarm(60); /* a trial that takes so long hangs */
         b->run(r->order[*j->current]);
         alarm(0);
     }
@@ -77,7 +97,7 @@ static void begin(struct run *r, struct job *j)
 static void begin_next(struct run *r, struct job *j)
 {
     const struct batch *b = r->batch;
-    if (r->next == b->count || clock_now() >= b->until)
+    if (r->next == b->count || clock_now() >= r->until)
         return;
     size_t left = b->count - r->next;
     j->at = r->next;
@@ -124,7 +144,9 @@ static struct job *job_of(struct run *r, pid_t pid)
 
 unsigned batch_run(const struct batch *b)
 {
-    struct run r = {.batch = b, .order = shuffled(b->count, b->seed)};
+    struct run r = {.batch = b,
+                    .until = b->all ? CLOCK_NEVER : clock_now() + b->seconds * NS_PER_SEC,
+                    .order = shuffled(b->count, b->seed)};
     unsigned jobs = b->jobs ? b->jobs : 1;
     size_t *current = batch_shared(BATCH_JOBS_MAX * sizeof(*current));
     pid_t pid;

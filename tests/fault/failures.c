@@ -127,24 +127,13 @@ static void learn(const char *only)
 
 int main(int argc, char **argv)
 {
-    unsigned seed = (unsigned)(time(NULL) / 86400), seconds = 8, jobs = 1;
-    const char *only = "";
-    bool all = false;
+    struct batch batch = {
+        .per_process = 100, .seconds = 8, .only = "", .run = try, .describe = describe};
+    batch.seed = (unsigned)(time(NULL) / 86400);
     for (int i = 1; i < argc; i++) {
-        bool has_value = i + 1 < argc;
-        if (!strcmp(argv[i], "--all"))
-            all = true;
-        else if (!strcmp(argv[i], "--mount"))
+        if (strcmp(argv[i], "--mount") == 0)
             mounts = true;
-        else if (!strcmp(argv[i], "--seconds") && has_value)
-            seconds = (unsigned)atoi(argv[++i]);
-        else if (!strcmp(argv[i], "--seed") && has_value)
-            seed = (unsigned)atoi(argv[++i]);
-        else if (!strcmp(argv[i], "--jobs") && has_value)
-            jobs = (unsigned)atoi(argv[++i]);
-        else if (!strcmp(argv[i], "--only") && has_value)
-            only = argv[++i];
-        else
+        else if (!batch_option(&batch, argv, &i))
             return fprintf(stderr,
                            "usage: failures [--mount] [--all] [--seconds N] [--jobs N] [--seed N] "
                            "[--only TEXT]\n"),
@@ -155,18 +144,11 @@ int main(int argc, char **argv)
         return 77;
     }
     shared = batch_shared(sizeof(*shared));
-    learn(only);
-    const struct batch batch = {.count = trials.count,
-                                .per_process = 100,
-                                .jobs = jobs,
-                                .watchdog = 60,
-                                .seed = seed,
-                                .until = all ? CLOCK_NEVER : clock_now() + seconds * NS_PER_SEC,
-                                .run = try,
-                                .describe = describe};
+    learn(batch.only);
+    batch.count = trials.count;
     shared->bad += batch_run(&batch);
     printf("seed %u: %u of %zu calls failed: %u runs ended in an error, %u went on; %u badly\n",
-           seed, shared->done, trials.count, shared->errors, shared->right, shared->bad);
+           batch.seed, shared->done, trials.count, shared->errors, shared->right, shared->bad);
     printf("%u passed, %u failed\n", shared->bad == 0, shared->bad != 0);
     free(trials.all);
     return shared->bad != 0;
