@@ -43,6 +43,15 @@ struct server_script plain_script(void)
     return (struct server_script){.nodes = nodes, .node_count = COUNT(nodes)};
 }
 
+void set_rule(struct server_script *script, const struct server_rule *rule,
+              const struct server_alteration *alteration)
+{
+    script->rules = rule;
+    script->rule_count = 1;
+    script->alterations = alteration;
+    script->alteration_count = alteration != NULL;
+}
+
 struct client_options options(const struct server *s)
 {
     return (struct client_options){

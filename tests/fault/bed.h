@@ -32,6 +32,9 @@ struct bed {
 };
 
 struct server_script plain_script(void);
+/* The script's only rule, and what it alters; NULL: nothing. */
+void set_rule(struct server_script *script, const struct server_rule *rule,
+              const struct server_alteration *alteration);
 struct client_options options(const struct server *s);
 struct bed start_with(const struct server_script *script, uint64_t request_timeout);
 struct bed start(void);

@@ -60,8 +60,7 @@ static void test_a_refused_acknowledgement_ends_the_promise_and_nothing_else(voi
         const struct server_rule refuse[] = {
             {SMB2_OPLOCK_BREAK, 0, SERVER_ANYWHERE, SERVER_FAIL, statuses[i]}};
         struct server_script script = leasing_script(RH, 1);
-        script.rules = refuse;
-        script.rule_count = 1;
+        set_rule(&script, refuse, NULL);
         struct bed b = start_leasing(&script);
         struct client_lease *l = client_lease_new(b.client, false, &b);
         struct client_file *f = open_by(&b, l, RH, RH);
@@ -337,8 +336,7 @@ static void test_a_refused_restart_is_no_empty_listing(void **state)
         struct client_lease *l = client_lease_new(b.client, true, &b);
         struct names *n = malloc(sizeof(*n));
         struct client_file *dir = list_kept(&b, l, "many", n);
-        script.rules = &refusals[i];
-        script.rule_count = 1;
+        set_rule(&script, &refusals[i], NULL);
         server_play(b.server, &script);
         assert_int_equal(list_again(dir, n), MANY);
         close_now(dir);

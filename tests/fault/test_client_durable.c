@@ -175,8 +175,7 @@ static void a_close_that_did_not_arrive_is_made_up_for(void **state)
     static const struct server_rule lost = {SMB2_CLOSE, 1, SERVER_ANYWHERE, SERVER_SILENT};
     static const enum client_style styles[] = {CLIENT_COMPOUND, CLIENT_SINGLE};
     struct server_script script = script_of(SERVER_DURABLE);
-    script.rules = &lost;
-    script.rule_count = 1;
+    set_rule(&script, &lost, NULL);
     struct bed b = start_as(&script);
     for (size_t i = 0; i < COUNT(styles); i++) {
         struct client_lease *l = client_lease_new(b.client, false, NULL);
@@ -214,8 +213,7 @@ static void a_create_that_is_sent_twice_is_another_one(void **state)
 {
     static const struct server_rule lost = {SMB2_CREATE, 1, SERVER_ANYWHERE, SERVER_HANG_UP, 0};
     struct server_script script = script_of(SERVER_DURABLE);
-    script.rules = &lost;
-    script.rule_count = 1;
+    set_rule(&script, &lost, NULL);
     struct bed b = start_as(&script);
     struct client_lease *l = client_lease_new(b.client, false, NULL);
     struct client_file *f = open_by(&b, l, RWH, RWH); /* the server refuses a CreateGuid it knows */

@@ -182,8 +182,7 @@ static void garbage_ends_well(const struct server_rule *rule)
 {
     struct server_script script = plain_script();
     struct error err;
-    script.rules = rule;
-    script.rule_count = 1;
+    set_rule(&script, rule, NULL);
     struct server *s = server_new(&script);
     struct client_options o = options(s);
     struct client *c = NULL;
@@ -237,10 +236,7 @@ static void test_a_clock_that_makes_no_sense_is_unknown(void **state)
         const struct server_rule rule = {SMB2_NEGOTIATE, 1, SERVER_ANYWHERE, SERVER_ALTER, 0};
         const struct server_alteration alteration = {104, 8, SERVER_SET, cases[i].time, false};
         struct server_script script = plain_script();
-        script.rules = &rule;
-        script.rule_count = 1;
-        script.alterations = &alteration;
-        script.alteration_count = 1;
+        set_rule(&script, &rule, &alteration);
         struct bed b = start_with(&script, 5 * NS_PER_SEC);
         struct client_facts facts;
         client_facts(b.client, &facts);
@@ -266,8 +262,7 @@ static void test_garbage_is_called_by_its_name(void **state)
         struct server_script script = plain_script();
         struct error err = {0};
         struct client *c;
-        script.rules = &cases[i].rule;
-        script.rule_count = 1;
+        set_rule(&script, &cases[i].rule, NULL);
         struct server *s = server_new(&script);
         struct client_options o = options(s);
         if (strcmp(cases[i].text, "no answer") == 0)

@@ -322,8 +322,7 @@ static void test_an_ioctl_refused_in_compounds_is_sent_alone_from_then_on(void *
         {FSCTL_GET_REPARSE_POINT, 0, STATUS_SUCCESS,
          BYTES(HEAD(IO_REPARSE_TAG_LX_SYMLINK, 5), 2, 0, 0, 0, 'a')}};
     struct bed b = begin(answer, 1);
-    script.rules = refuse;
-    script.rule_count = 1;
+    set_rule(&script, refuse, NULL);
     for (unsigned first = 1; first != UINT32_MAX; first--) {
         char *target = NULL;
         server_play(b.server, &script);

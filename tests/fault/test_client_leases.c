@@ -123,8 +123,7 @@ static void test_a_break_that_overtakes_the_reply_takes_what_the_reply_gives(voi
     struct server_script script = leasing_script(RH, 1);
     script.breaks = breaks;
     script.break_count = 1;
-    script.rules = rule;
-    script.rule_count = 1;
+    set_rule(&script, rule, NULL);
     struct bed b = start_leasing(&script);
     struct client_lease *l = client_lease_new(b.client, false, &b);
     struct client_file *f = open_by(&b, l, RH, R);
@@ -172,8 +171,7 @@ static void test_a_break_in_the_middle_of_a_compound_takes_the_listing_with_it(v
     struct server_script script = leasing_script(RH, 1);
     script.breaks = breaks;
     script.break_count = 1;
-    script.rules = rule;
-    script.rule_count = 1;
+    set_rule(&script, rule, NULL);
     struct bed b = start_leasing(&script);
     struct client_lease *l = client_lease_new(b.client, true, &b);
     struct client_lease_ask ask = {.lease = l, .state = RH};

@@ -100,10 +100,7 @@ static void test_a_reply_that_is_changed_on_the_way_ends_the_session(void **stat
         struct bed b = {.server = server_new(&script)};
         struct error err = {0};
         assert_int_equal(log_on(b.server, SERVER_PASSWORD, &b.client, &err), 0);
-        script.rules = &rule;
-        script.rule_count = 1;
-        script.alterations = &on_the_way[i];
-        script.alteration_count = 1;
+        set_rule(&script, &rule, &on_the_way[i]);
         server_play(b.server, &script);
         assert_int_equal(stat_a(b.client, &err), -EBADMSG);
         if (!strstr(err.text, texts[i]))
@@ -121,10 +118,7 @@ static void test_an_agreement_that_is_changed_on_the_way_is_found_at_the_logon(v
             .offset = offsets[i], .width = 1, .how = SERVER_XOR, .value = 2, .on_the_way = true};
         const struct server_rule rule = {SMB2_NEGOTIATE, 1, SERVER_ANYWHERE, SERVER_ALTER, 0};
         struct server_script script = logon_script(SMB2_DIALECT_311, SERVER_SIGN_GMAC);
-        script.rules = &rule;
-        script.rule_count = 1;
-        script.alterations = &flip;
-        script.alteration_count = 1;
+        set_rule(&script, &rule, &flip);
         struct server *s = server_new(&script);
         struct client *c = NULL;
         struct error err = {0};
@@ -148,10 +142,7 @@ static void test_an_alteration_by_the_server_is_signed_with_the_rest(void **stat
     size_t len;
     bool eof;
     assert_int_equal(log_on(b.server, SERVER_PASSWORD, &b.client, &err), 0);
-    script.rules = &rule;
-    script.rule_count = 1;
-    script.alterations = &size;
-    script.alteration_count = 1;
+    set_rule(&script, &rule, &size);
     server_play(b.server, &script);
     if (client_open(b.client, "lib/a.py", CLIENT_SINGLE, NULL, 0, &f, &attr, &len, &eof, &err) < 0)
         fail_msg("%s", err.text);
@@ -184,10 +175,7 @@ static void test_an_empty_logon_token_is_refused(void **state)
     static const struct server_rule rule = {SMB2_SESSION_SETUP, 1, SERVER_ANYWHERE, SERVER_ALTER,
                                             0};
     struct server_script script = logon_script(SMB2_DIALECT_311, SERVER_SIGN_CMAC);
-    script.rules = &rule;
-    script.rule_count = 1;
-    script.alterations = &no_token;
-    script.alteration_count = 1;
+    set_rule(&script, &rule, &no_token);
     struct server *s = server_new(&script);
     struct client *c = NULL;
     struct error err = {0};

@@ -100,8 +100,7 @@ static void test_an_error_in_the_middle_of_a_listing_is_an_error(void **state)
         struct server_script script = plain_script();
         struct error err = {0};
         script.entries_per_reply = 100;
-        script.rules = fail;
-        script.rule_count = 1;
+        set_rule(&script, fail, NULL);
         struct bed b = start_with(&script, 5 * NS_PER_SEC);
         assert_int_equal(list_many(b.client, CLIENT_COMPOUND, &err), -EACCES);
         assert_non_null(strstr(err.text, "list //127.0.0.1/share/many: STATUS_ACCESS_DENIED"));
@@ -203,8 +202,7 @@ static void test_one_credit_at_a_time_is_enough(void **state)
 {
     static const struct server_rule stingy[] = {{SERVER_ANY, 0, SERVER_ANYWHERE, SERVER_GRANT, 1}};
     struct server_script script = plain_script();
-    script.rules = stingy;
-    script.rule_count = 1;
+    set_rule(&script, stingy, NULL);
     struct bed b = start_with(&script, 5 * NS_PER_SEC);
     everything_works(&b);
     stop(&b);

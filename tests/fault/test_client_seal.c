@@ -165,8 +165,7 @@ static void test_interim_responses_and_breaks_may_come_plain(void **state)
     for (int plain = 0; plain < 2; plain++) {
         struct server_script script = script_of(SMB2_DIALECT_311, GCM128);
         script.plain_asides = plain;
-        script.rules = later;
-        script.rule_count = 1;
+        set_rule(&script, later, NULL);
         struct bed b = connect_to(&script, true);
         everything_works(&b);
         assert_true(server_send_break(b.server, &unknown));
@@ -276,10 +275,7 @@ static void test_every_field_of_the_transform_header_counts(void **state)
         static const struct server_rule alter[] = {
             {SMB2_ECHO, 0, SERVER_ANYWHERE, SERVER_ALTER, 0}};
         struct server_script script = script_of(SMB2_DIALECT_311, i % 2 ? GCM128 : CCM256);
-        script.rules = alter;
-        script.rule_count = 1;
-        script.alterations = &all[i].what;
-        script.alteration_count = 1;
+        set_rule(&script, alter, &all[i].what);
         struct bed b = connect_to(&script, true);
         ends(&b, client_echo, all[i].says);
     }
@@ -293,10 +289,7 @@ static void test_a_sealed_frame_cut_anywhere_ends_the_connection(void **state)
         const struct server_alteration shorter = {
             .how = SERVER_RESIZE, .value = len - 120, .on_the_way = true};
         struct server_script script = script_of(SMB2_DIALECT_311, GCM128);
-        script.rules = cut;
-        script.rule_count = 1;
-        script.alterations = &shorter;
-        script.alteration_count = 1;
+        set_rule(&script, cut, &shorter);
         struct bed b = connect_to(&script, true);
         ends(&b, client_echo, len < 64 ? "shorter than a header" : "another length");
     }
@@ -307,10 +300,7 @@ static void test_an_encrypted_message_that_nobody_agreed_on_ends_the_connection(
     static const struct server_rule alter[] = {{SMB2_ECHO, 0, SERVER_ANYWHERE, SERVER_ALTER, 0}};
     static const struct server_alteration sealed = {0, 1, SERVER_SET, 0xfd, true};
     struct server_script script = plain_script();
-    script.rules = alter;
-    script.rule_count = 1;
-    script.alterations = &sealed;
-    script.alteration_count = 1;
+    set_rule(&script, alter, &sealed);
     struct bed b = start_with(&script, 5 * NS_PER_SEC);
     ends(&b, client_echo, "although no encryption was agreed");
 }
@@ -419,10 +409,7 @@ static void test_a_server_that_does_not_sign_is_refused_before_the_logon(void **
     static const struct server_alteration silent = {66, 2, SERVER_SET, 0, false}; /* SecurityMode */
     struct server_script script = script_of(SMB2_DIALECT_311, GCM128);
     const struct client_options o = options_of_user();
-    script.rules = alter;
-    script.rule_count = 1;
-    script.alterations = &silent;
-    script.alteration_count = 1;
+    set_rule(&script, alter, &silent);
     REFUSED(&script, &o, SMB2_SESSION_SETUP, "127.0.0.1", "RequireSecuritySignature",
             "does not sign");
 }

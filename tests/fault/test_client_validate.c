@@ -85,10 +85,7 @@ static void test_a_capability_that_was_taken_out_on_the_way_is_found(void **stat
     static const struct server_alteration less = {88, 4, SERVER_XOR, SMB2_GLOBAL_CAP_ENCRYPTION,
                                                   true};
     struct server_script script = script_of(SMB2_DIALECT_300);
-    script.rules = alter;
-    script.rule_count = 1;
-    script.alterations = &less;
-    script.alteration_count = 1;
+    set_rule(&script, alter, &less);
     is_a_downgrade(&script, true, "something else was negotiated");
     is_a_downgrade(&script, false, "something else was negotiated");
 }
@@ -100,10 +97,7 @@ static void test_every_byte_of_the_servers_word_counts(void **state)
     for (unsigned at = 0; at < 24; at++) {
         const struct server_alteration other = {64 + 48 + at, 1, SERVER_XOR, 2, false};
         struct server_script script = script_of(SMB2_DIALECT_302);
-        script.rules = alter;
-        script.rule_count = 1;
-        script.alterations = &other;
-        script.alteration_count = 1;
+        set_rule(&script, alter, &other);
         is_a_downgrade(&script, true,
                        at < 22 ? "something else was negotiated" : "another dialect");
     }
@@ -116,10 +110,7 @@ static void test_what_is_no_word_of_the_servers_is_a_downgrade(void **state)
     static const struct server_rule hang_up[] = {
         {SMB2_IOCTL, 0, SERVER_ANYWHERE, SERVER_HANG_UP, 0}};
     struct server_script script = script_of(SMB2_DIALECT_300);
-    script.rules = alter;
-    script.rule_count = 1;
-    script.alterations = &unsigned_;
-    script.alteration_count = 1;
+    set_rule(&script, alter, &unsigned_);
     is_a_downgrade(&script, false, "not signed");
 
     script.rules = hang_up;

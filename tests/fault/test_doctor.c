@@ -180,8 +180,7 @@ static void test_a_lease_that_is_taken_back_is_kept(void **state)
     struct server_script script = script_of(SMB2_DIALECT_300, SMB2_GLOBAL_CAP_LEASING);
     script.breaks = broken;
     script.break_count = 1;
-    script.rules = at_the_write;
-    script.rule_count = 1;
+    set_rule(&script, at_the_write, NULL);
     json_t *all = examine(&script);
     says(all, "file_leases", "good", "taken back");
     says(all, "directory_leases", "note", "does not offer");
@@ -206,8 +205,7 @@ static void test_a_server_without_promises_leaves_time(void **state)
     static const struct server_rule no_watch[] = {
         {SMB2_CHANGE_NOTIFY, 0, SERVER_ANYWHERE, SERVER_FAIL, STATUS_NOT_SUPPORTED}};
     struct server_script script = script_of(SMB2_DIALECT_210, 0);
-    script.rules = no_watch;
-    script.rule_count = 1;
+    set_rule(&script, no_watch, NULL);
     json_t *all = examine(&script);
     says(all, "file_leases", "note", "does not offer");
     says(all, "directory_leases", "note", "SMB 3");
@@ -252,8 +250,7 @@ static void test_refused_compounds_are_told(void **state)
     static const struct server_rule alone[] = {
         {SERVER_ANY, 0, SERVER_IN_COMPOUND, SERVER_FAIL, STATUS_INVALID_PARAMETER}};
     struct server_script script = script_of(SMB2_DIALECT_210, 0);
-    script.rules = alone;
-    script.rule_count = 1;
+    set_rule(&script, alone, NULL);
     json_t *all = examine(&script);
     says(all, "compounds", "note", "refused");
     says(all, "listing", "good", "2 entries");
@@ -272,10 +269,7 @@ static json_t *examine_at_clock(int64_t seconds)
     static const struct server_rule alter[] = {
         {SMB2_NEGOTIATE, 0, SERVER_ANYWHERE, SERVER_ALTER, 0}};
     struct server_script script = script_of(SMB2_DIALECT_210, 0);
-    script.rules = alter;
-    script.rule_count = 1;
-    script.alterations = clock;
-    script.alteration_count = 1;
+    set_rule(&script, alter, clock);
     return examine(&script);
 }
 
@@ -300,8 +294,7 @@ static void test_few_credits_are_told(void **state)
 {
     static const struct server_rule one[] = {{SERVER_ANY, 0, SERVER_ANYWHERE, SERVER_GRANT, 1}};
     struct server_script script = script_of(SMB2_DIALECT_210, 0);
-    script.rules = one;
-    script.rule_count = 1;
+    set_rule(&script, one, NULL);
     json_t *all = examine(&script);
     says(all, "credits", "note", "");
     says(all, "change_notify", "note", "too few credits");
@@ -332,8 +325,7 @@ static void test_a_share_where_nothing_may_be_made_is_tried_without(void **state
     static const struct server_rule denied[] = {
         {SMB2_CREATE, 4, SERVER_ANYWHERE, SERVER_FAIL, STATUS_ACCESS_DENIED}};
     struct server_script script = script_of(SMB2_DIALECT_311, LEASES);
-    script.rules = denied;
-    script.rule_count = 1;
+    set_rule(&script, denied, NULL);
     json_t *all = examine(&script);
     says(all, "names", "untried", "read-only");
     says(all, "file_leases", "untried", "granted (read, handle); whether they are kept");
