@@ -32,6 +32,11 @@ static inline void list_add_tail(struct list *head, struct list *item)
     head->prev = item;
 }
 
+static inline void list_add_first(struct list *head, struct list *item)
+{
+    list_add_tail(head->next, item);
+}
+
 /* Takes the item out and leaves it an empty list, so that taking it out twice is harmless. */
 static inline void list_del(struct list *item)
 {

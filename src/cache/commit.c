@@ -146,8 +146,7 @@ int cache_commit_found(struct cache *c, struct cache_file *dir, const char *name
     uint64_t until = 0;
     if (believe) {
         negatives_supersede(c, dir, name, len, ticket.order);
-        n->confirmed = true;
-        n->existence = stamp_of(ticket);
+        name_confirm(n, stamp_of(ticket));
         dir_told(c, dir->dir);
         if (!modified_since(c, dir, name, len, ticket.order))
             until = cache_commit_attr(c, f, attr, ticket, now);

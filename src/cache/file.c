@@ -178,6 +178,14 @@ static struct cache_name *name_new(struct cache *c, struct cache_file *dir, cons
     return n;
 }
 
+void name_confirm(struct cache_name *n, struct stamp existence)
+{
+    n->confirmed = true;
+    n->existence = existence;
+    list_del(&n->of_file);
+    list_add_first(&n->file->names, &n->of_file);
+}
+
 void name_unbind(struct cache *c, struct cache_name *n)
 {
     struct cache_file *dir = n->dir, *file = n->file;

@@ -116,7 +116,8 @@ struct cache_dir {
 struct cache_file {
     struct hash_node by_id; /* in cache->by_id where `shared` */
     struct list idle;       /* in cache->idle where nothing holds it */
-    struct list names;      /* struct cache_name: what leads here; directories have at most one */
+    struct list names;      /* struct cache_name: what leads here, the one confirmed last in front;
+                               directories have at most one */
     unsigned refs;
     uint64_t serial;
     uint64_t ino; /* 0 until identified */
@@ -319,6 +320,9 @@ struct cache_name *name_lead(struct cache *c, struct cache_file *dir, const char
 /* The same for a directory of which nothing is known but that it must be there. */
 struct cache_name *name_bind_unknown_dir(struct cache *c, struct cache_file *dir,
                                          const char *spelling, size_t len);
+/* An answer of its own says that the name leads to its file, which is asked for by it from now on.
+ */
+void name_confirm(struct cache_name *n, struct stamp existence);
 /* Nothing leads from this name any more. */
 void name_unbind(struct cache *c, struct cache_name *n);
 /* The name that f's path goes by: the first that leads down from the root, or none at all. */

@@ -122,8 +122,7 @@ static void confirm(const struct own *o, struct cache_name *n)
     struct cache_name *other = NULL;
     while ((other = name_next_alike(o->c, o->dir, o->name, o->len, other)))
         other->confirmed = false;
-    n->confirmed = true;
-    n->existence = stamp(o);
+    name_confirm(n, stamp(o));
     refute_negatives(o);
 }
 

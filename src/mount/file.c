@@ -59,7 +59,7 @@ static void settle_open(struct mount *m, struct node *node, struct fuse_file_inf
     const struct file_attr *attr = &entry->attr;
     if (fi->flags & O_TRUNC)
         data_changed(m, node, handle);
-    bool same = nodes_pages_keep(&m->nodes, node, attr, entry->kept);
+    bool same = nodes_pages_keep(&m->nodes, node, attr, entry->vouched);
     if (!same)
         handles_changed(&m->handles, node->id, handle);
     if (nodes_data_changes(&m->nodes, node) != changes)
@@ -149,7 +149,7 @@ static int enter_created(struct mount *m, const struct about *what, struct share
     }
     if (fi->flags & O_TRUNC)
         data_changed(m, node, *ret_handle);
-    nodes_pages_keep(&m->nodes, node, &entry->attr, false);
+    nodes_pages_keep(&m->nodes, node, &entry->attr, entry->vouched);
     handles_changed(&m->handles, ret_out->ino, NULL);
     fill_open(m, fi, *ret_handle);
     return 0;

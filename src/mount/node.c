@@ -6,10 +6,12 @@
  * node with the same number, since the number is the share_node's own.
  */
 #include "mount/node.h"
+#include "base/clock.h"
 
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/clock.h"
 #include "base/list.h"
 #include "mount/known.h"
 
@@ -27,7 +29,10 @@ struct node *nodes_find(const struct nodes *n, fuse_ino_t id)
 
 int nodes_init(struct nodes *n, struct share *share, struct share_node *root)
 {
-    *n = (struct nodes){.share = share};
+    const struct settings *o = &share_get_options(share)->settings;
+    uint64_t age = o->cache_max_age > o->file_info_cache_lifetime ? o->cache_max_age
+                                                                  : o->file_info_cache_lifetime;
+    *n = (struct nodes){.share = share, .pages_age = age * NS_PER_SEC};
     n->root = (struct node){.id = FUSE_ROOT_ID, .share = root, .lookups = 1, .is_dir = true};
     hash_init(&n->by_id);
     if (hash_add(&n->by_id, &n->root.by_id, hash_u64(FUSE_ROOT_ID)) < 0) {
@@ -188,19 +193,32 @@ bool nodes_told_otherwise(struct nodes *n, const struct node *node, const struct
     return otherwise;
 }
 
-bool nodes_pages_keep(struct nodes *n, struct node *node, const struct file_attr *attr,
-                      bool promised)
+/* Whether times and size are enough, or more than they speaks for it. */
+static bool may_be_kept(const struct nodes *n, const struct node_pages *p,
+                        const struct file_attr *attr, enum share_vouched vouched, uint64_t now)
 {
+    if (vouched == SHARE_KEPT)
+        return true;
+    bool settled = vouched == SHARE_ALONE || now - p->vouched_at <= n->pages_age;
+    return vouched != SHARE_CONTENDED && settled && p->created == attr->created;
+}
+
+bool nodes_pages_keep(struct nodes *n, struct node *node, const struct file_attr *attr,
+                      enum share_vouched vouched)
+{
+    uint64_t now = clock_now();
     pthread_mutex_lock(&n->lock);
     struct node_pages *p = &node->pages;
-    bool same = p->known && (promised || p->created == attr->created) &&
-                p->written == attr->written && p->changed == attr->changed && p->size == attr->size;
+    bool same = p->known && may_be_kept(n, p, attr, vouched, now) && p->written == attr->written &&
+                p->changed == attr->changed && p->size == attr->size;
     if (!same)
-        *p = (struct node_pages){.known = true,
+        *p = (struct node_pages){.known = vouched != SHARE_CONTENDED,
                                  .created = attr->created,
                                  .written = attr->written,
                                  .changed = attr->changed,
                                  .size = attr->size};
+    if (!same || vouched >= SHARE_ALONE)
+        p->vouched_at = now;
     pthread_mutex_unlock(&n->lock);
     return same;
 }

@@ -27,7 +27,8 @@ struct node_pages {
     bool known;                         /* the file was opened before, in this state: */
     uint64_t created, written, changed; /* FILETIMEs */
     uint64_t size;
-    bool to_the_end; /* its last byte has been read since */
+    uint64_t vouched_at; /* when an open last knew for sure that they are of it */
+    bool to_the_end;     /* its last byte has been read since */
 };
 
 #define NODES_MARKS 256
@@ -62,6 +63,7 @@ struct nodes {
     struct share *share; /* borrowed */
     struct hash by_id;   /* protected by lock */
     struct node root;    /* in the table for good */
+    uint64_t pages_age;  /* ns that pages live which nobody vouches for; constant */
 
     /* known.c's; all protected by lock */
     struct hash known;                /* the names that the kernel was given */
@@ -111,12 +113,12 @@ bool nodes_pages_whole(struct nodes *n, const struct node *node);
 /* An open found the file in this state. Returns whether the kernel's pages are of the same state,
  * and remembers it. Size and time of writing alone do not tell: a file that is unpacked over
  * another may have both from it, and its id too. (Samba has no time of change of its own: it tells
- * the time of writing twice.) `promised`: since the open before it has been open all the time,
- * under the server's promise that nobody changes it, so it can be no other one: what is told of its
- * time of creation is not looked at then. Samba has one for listings and for later opens, and
- * another for the first. */
+ * the time of writing twice.) What was kept is no other one: what is told of its time of creation
+ * is not looked at then, of which Samba has one for listings and for later opens, and another for
+ * the first. Where nobody vouches for the times, the pages live on for no longer than anything else
+ * that nobody vouches for. */
 bool nodes_pages_keep(struct nodes *n, struct node *node, const struct file_attr *attr,
-                      bool promised);
+                      enum share_vouched vouched);
 /* The kernel got the bytes up to `end`. */
 void nodes_pages_read(struct nodes *n, struct node *node, uint64_t end);
 

@@ -539,14 +539,15 @@ static int set_by_name(struct share *s, const char *path, const struct share_cha
 }
 
 /* A CLOSE under way of an open that wrote would set the time of its writing after this: its answer
- * is waited for. */
-static int change_by_name(struct share *s, struct cache_file *n, const struct share_change *change,
-                          const struct client_basic *basic, struct share_entry *ret,
-                          struct error *err)
+ * is waited for. *ret_again: not under that name, but there is another one. */
+static int change_by_one_name(struct share *s, struct cache_file *n,
+                              const struct share_change *change, const struct client_basic *basic,
+                              struct share_entry *ret, bool *ret_again, struct error *err)
 {
     char *path;
     struct file_attr attr;
     struct promise_ask ask;
+    *ret_again = false;
     pthread_mutex_lock(&s->lock);
     promise_give_up(s, n, false); /* times that are set stay for as long as anything is open */
     if (basic->written)
@@ -572,7 +573,7 @@ static int change_by_name(struct share *s, struct cache_file *n, const struct sh
     else
         cache_own_attr(s->cache, n, NULL, cache_ask(s->cache, clock_now()), clock_now());
     if (r < 0 && share_says_missing(&e))
-        share_forget_path(s, n, path);
+        *ret_again = share_forget_path(s, n, path);
     if (r == 0)
         share_entry_of(n, &attr, until, ret);
     pthread_mutex_unlock(&s->lock);
@@ -580,6 +581,17 @@ static int change_by_name(struct share *s, struct cache_file *n, const struct sh
     if (r < 0)
         give_error(err, &e);
     return r == 0 && !attr.attributes ? share_getattr(s, n, ret, err) : r;
+}
+
+static int change_by_name(struct share *s, struct cache_file *n, const struct share_change *change,
+                          const struct client_basic *basic, struct share_entry *ret,
+                          struct error *err)
+{
+    bool again = true;
+    int r = 0;
+    while (again)
+        r = change_by_one_name(s, n, change, basic, ret, &again, err);
+    return r;
 }
 
 /* Times that are set by the open that writes stay as they were set when it is closed. */

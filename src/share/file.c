@@ -209,7 +209,7 @@ static bool reopen(struct share *s, struct share_node *n, unsigned how, struct s
         *ret = f;
         if (ret_entry) {
             share_entry_of(n, &plan.attr, plan.valid_until, ret_entry);
-            ret_entry->kept = true;
+            ret_entry->vouched = SHARE_KEPT;
         }
     } else if (open) {
         promise_close(s, p, open);
@@ -266,7 +266,7 @@ static int open_by_name(struct share *s, struct share_node *n, unsigned how,
         r = take_open(s, f, n, &attr, ticket, &until, &e);
     if (r == 0 && ret_entry) {
         share_entry_of(n, &attr, until, ret_entry);
-        ret_entry->kept = since && since == promise_held_since(s, n);
+        ret_entry->vouched = promise_vouches(s, p, n, how, since);
     }
     pthread_mutex_unlock(&s->lock);
     free(path);

@@ -432,6 +432,20 @@ uint64_t promise_held_since(const struct share *s, const struct cache_file *f)
     return p && p->counted ? p->counted_since : 0;
 }
 
+enum share_vouched promise_vouches(const struct share *s, const struct promise *p,
+                                   const struct cache_file *f, unsigned how, uint64_t since)
+{
+    unsigned state = p && !p->stray ? client_lease_state(p->lease) : 0;
+    bool asked_all = state_for(s, how) & CLIENT_LEASE_WRITE;
+    if (since && since == promise_held_since(s, f))
+        return SHARE_KEPT;
+    if (!p || p->stray || !s->promises.granted)
+        return SHARE_UNVOUCHED;
+    if (state & CLIENT_LEASE_WRITE)
+        return SHARE_ALONE;
+    return asked_all || !(state & CLIENT_LEASE_READ) ? SHARE_CONTENDED : SHARE_UNVOUCHED;
+}
+
 struct client_file *promise_reopen(struct share *s, struct cache_file *f,
                                    struct promise **ret_promise)
 {

@@ -78,6 +78,10 @@ bool promise_keeps(struct share *s, const struct cache_file *f);
 /* With the lock: since when `f` has been open here under an unbroken promise; 0: it is not. What is
  * the same before and after a request held all the time. */
 uint64_t promise_held_since(const struct share *s, const struct cache_file *f);
+/* What that says of an open for `how` that was answered with `p` (or NULL); `since`:
+ * promise_held_since from before. */
+enum share_vouched promise_vouches(const struct share *s, const struct promise *p,
+                                   const struct cache_file *f, unsigned how, uint64_t since);
 /* It is taken out for a program: no request. *ret_promise is what promise_close gets back. NULL: a
  * break has just taken it, or its CREATE is older than CacheMaxAge: by then its name may lead
  * elsewhere without a word. With the lock. */

@@ -36,14 +36,23 @@ int share_connect(const struct share_options *options, struct share **ret, struc
 struct share *share_free(struct share *s, json_t **ret_final);
 
 /* What a look-up found, and for how long that is believed (ns from now; 0: not at all). */
+/* What an open knows of the content beyond what the file's size and times tell: servers tell the
+ * time of writing late where somebody writes without closing the file. */
+enum share_vouched {
+    SHARE_UNVOUCHED, /* nothing */
+    SHARE_CONTENDED, /* somebody else has it open, and may be writing */
+    SHARE_ALONE,     /* nobody else has it open, so that its time is right */
+    SHARE_KEPT,      /* it is as it was at the open before: the server would have told */
+};
+
 struct share_entry {
     struct share_node *node; /* a reference; NULL on -ENOENT */
     struct file_attr attr;
     uint64_t ino;
     uint64_t valid_ns;
-    bool exact;   /* the name asked for is the server's own spelling */
-    bool is_link; /* a symbolic link, for share_read_link */
-    bool kept;    /* share_open: it has been open all the time, under an unbroken promise */
+    bool exact;                 /* the name asked for is the server's own spelling */
+    bool is_link;               /* a symbolic link, for share_read_link */
+    enum share_vouched vouched; /* share_open */
 };
 
 /* ---- by node ---- */

@@ -99,5 +99,17 @@ with Samba() as samba:
         for test, name in ((locked, "locked"), (gone_or_made, "gone-or-made")):
             with mounted(samba, f"profile={profile}", "actimeo=60") as place:
                 test(profile, f"{top}/{profile}-{name}", f"{place}/top/{profile}-{name}")
+    # Samba tells the time of what is written by somebody who keeps the file open 2 s late, once, and then when he closes it
+    put(f"{top}/in-place", "00000000")
+    os.chmod(f"{top}/in-place", 0o666)
+    age = ["Leases=false", "Watches=false", "CacheMaxAge=2", "FileInfoCacheLifetime=1"]
+    with mounted(samba) as asks, mounted(samba, *age) as trusts, mounted(samba) as other:
+        open(f"{asks}/top/in-place").read(), open(f"{trusts}/top/in-place").read()
+        with open(f"{other}/top/in-place", "r+b", buffering=0) as f:
+            for text in ("00000001", "00000002", "00000003"):
+                os.pwrite(f.fileno(), text.encode(), 0)
+                equal("written in place by somebody who keeps it open: the next open shows it", open(f"{asks}/top/in-place").read(), text)
+                time.sleep(2.2)
+                equal("without leases after CacheMaxAge", open(f"{trusts}/top/in-place").read(), text)
 
 finish()

@@ -227,14 +227,17 @@ def without_names(tag, here, share):
     check(f"{tag}: nothing hidden is left", wait_until(lambda: os.listdir(share) == [], 5), os.listdir(share))
 
 
-def links(tag, here):
+def links(tag, here, share):
     put(f"{here}/one", b"data")
     if code(os.link, f"{here}/one", f"{here}/two") == "":
         if tag != "23h2":  # which answers from listings, and those do not tell the number of links
             equal(f"{tag}: a hard link counts", os.stat(f"{here}/one").st_nlink, 2)
         put(f"{here}/two", b"by the other name")
         equal(f"{tag}: and shows what is written by the other name", get(f"{here}/one"), b"by the other name")
-        os.unlink(f"{here}/two")
+        os.stat(f"{here}/one"), os.stat(f"{here}/two")
+        os.unlink(f"{share}/two")  # by somebody else, as the last one found
+        equal(f"{tag}: a file is truncated by the name that it still has", code(os.truncate, f"{here}/one", 3), "")
+        equal(f"{tag}: and has its new size", os.stat(f"{here}/one").st_size, 3)
     os.unlink(f"{here}/one")
 
 
@@ -318,7 +321,7 @@ with Samba() as samba:
             data(profile, here, samba.share)
             holes(profile, here, samba.share)
             without_names(profile, here, samba.share)
-            links(profile, here)
+            links(profile, here, samba.share)
             locks(profile, here, other)
             equal(f"{profile}: at the end nothing is left", os.listdir(samba.share), [])
     with mounted(samba, "nobrl") as here:

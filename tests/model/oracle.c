@@ -198,13 +198,14 @@ struct oracle_name *oracle_find_name(struct oracle *o, int dir, int spelling)
     return NULL;
 }
 
-/* The oldest name of a file. */
+/* The first name of a file. */
 const struct oracle_name *oracle_name_of(const struct oracle *o, int file)
 {
+    const struct oracle_name *first = NULL;
     for (int i = 0; i < o->names; i++)
-        if (o->name[i].file == file)
-            return &o->name[i];
-    return NULL;
+        if (o->name[i].file == file && (!first || o->name[i].place < first->place))
+            first = &o->name[i];
+    return first;
 }
 
 void oracle_unbind(struct oracle *o, struct oracle_name *n)
@@ -218,7 +219,8 @@ void oracle_unbind(struct oracle *o, struct oracle_name *n)
 
 static struct oracle_name *add_name(struct oracle *o, int dir, int spelling, int file)
 {
-    o->name[o->names] = (struct oracle_name){.dir = dir, .spelling = spelling, .file = file};
+    o->name[o->names] = (struct oracle_name){
+        .dir = dir, .spelling = spelling, .file = file, .place = ++o->last_place};
     return &o->name[o->names++];
 }
 
@@ -366,13 +368,15 @@ static bool leads_down(const struct oracle *o, int dir)
     return dir == ORACLE_ROOT || (n && leads_down(o, n->dir));
 }
 
-/* The oldest name of a file that a path leads down to. */
+/* The first name of a file that a path leads down to. */
 const struct oracle_name *oracle_leading_name(const struct oracle *o, int file)
 {
+    const struct oracle_name *first = NULL;
     for (int i = 0; i < o->names; i++)
-        if (o->name[i].file == file && leads_down(o, o->name[i].dir))
-            return &o->name[i];
-    return NULL;
+        if (o->name[i].file == file && leads_down(o, o->name[i].dir) &&
+            (!first || o->name[i].place < first->place))
+            first = &o->name[i];
+    return first;
 }
 
 int oracle_path(const struct oracle *o, int file, char *out, size_t cap)

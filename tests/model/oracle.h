@@ -66,6 +66,7 @@ struct oracle_file {
 struct oracle_name {
     int dir, spelling, file;
     int64_t bound;
+    int64_t place; /* a file goes by the name whose place is the least: the one confirmed last */
     bool confirmed;
     int64_t order; /* of the look-up that confirmed it */
     uint64_t sent;
@@ -100,7 +101,8 @@ struct oracle {
     struct oracle_file file[ORACLE_FILES + 64];
     int files;
     struct oracle_name name[ORACLE_NAMES];
-    int names; /* in the order in which they came */
+    int names;                       /* in the order in which they came */
+    int64_t first_place, last_place; /* of names */
     struct oracle_negative negative[ORACLE_NAMES];
     int negatives; /* places that were ever used */
     struct oracle_listing listing[ORACLE_LISTINGS];

@@ -124,6 +124,7 @@ int oracle_found(struct oracle *o, int dir, int name, const struct file_attr *at
     if (believe) {
         drop_older_negatives(o, dir, name, t.order);
         n->confirmed = true;
+        n->place = --o->first_place;
         n->order = t.order;
         n->sent = t.sent;
         *ret_until = oracle_told_attr(o, file, attr, t, now);

@@ -109,6 +109,27 @@ static void hard_links_are_one_file(void **state)
     end(&w);
 }
 
+static void a_file_goes_by_the_name_that_was_found_last(void **state)
+{
+    struct world w;
+    struct cache_file *a, *b, *d = NULL;
+    char path[64];
+    BEGIN(&w, "larder", "actimeo=10");
+    d = subdirectory(&w, "d", 9);
+    found(&w, w.root, "a", file(5, 11), &a);
+    found(&w, d, "b", file(5, 11), &b);
+    assert_int_equal(cache_file_path(a, path, sizeof(path)), 3);
+    assert_memory_equal(path, "d/b", 3);
+    drop(&w, b);
+    found(&w, w.root, "a", file(5, 11), &b);
+    assert_int_equal(cache_file_path(a, path, sizeof(path)), 1);
+    assert_memory_equal(path, "a", 1);
+    drop(&w, a);
+    drop(&w, b);
+    drop(&w, d);
+    end(&w);
+}
+
 static void an_id_that_is_taken_or_zero_gives_a_stable_inode_of_its_own(void **state)
 {
     uint64_t first[3] = {0};
@@ -460,6 +481,7 @@ int main(void)
         cmocka_unit_test(a_walk_ends_where_a_belief_says_so),
         cmocka_unit_test(a_walk_does_not_call_a_name_a_file_for_longer_than_it_is_believed),
         cmocka_unit_test(hard_links_are_one_file),
+        cmocka_unit_test(a_file_goes_by_the_name_that_was_found_last),
         cmocka_unit_test(an_id_that_is_taken_or_zero_gives_a_stable_inode_of_its_own),
         cmocka_unit_test(the_roots_id_is_taken_like_any_other),
         cmocka_unit_test(an_id_of_zero_keeps_the_one_that_is_known),

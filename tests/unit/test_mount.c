@@ -99,29 +99,39 @@ static void pages_are_kept_only_for_the_same_times_and_size(void **state)
 
     const struct file_attr first = {.created = 1, .written = 5, .changed = 5, .size = 10};
     struct file_attr now = first;
-    assert_false(nodes_pages_keep(&nodes, n, &now, false)); /* the first open */
-    assert_true(nodes_pages_keep(&nodes, n, &now, false));
+    assert_false(nodes_pages_keep(&nodes, n, &now, SHARE_UNVOUCHED)); /* the first open */
+    assert_true(nodes_pages_keep(&nodes, n, &now, SHARE_UNVOUCHED));
     nodes_pages_read(&nodes, n, 9);
     assert_false(nodes_pages_whole(&nodes, n));
     nodes_pages_read(&nodes, n, 10);
     assert_true(nodes_pages_whole(&nodes, n));
-    assert_true(nodes_pages_keep(&nodes, n, &now, false));
+    assert_true(nodes_pages_keep(&nodes, n, &now, SHARE_UNVOUCHED));
     assert_true(nodes_pages_whole(&nodes, n));
 
     now.written++;
-    assert_false(nodes_pages_keep(&nodes, n, &now, false));
+    assert_false(nodes_pages_keep(&nodes, n, &now, SHARE_UNVOUCHED));
     assert_false(nodes_pages_whole(&nodes, n));
     now.size++;
-    assert_false(nodes_pages_keep(&nodes, n, &now, false));
+    assert_false(nodes_pages_keep(&nodes, n, &now, SHARE_UNVOUCHED));
     now.changed++; /* the time of writing was set back */
-    assert_false(nodes_pages_keep(&nodes, n, &now, false));
+    assert_false(nodes_pages_keep(&nodes, n, &now, SHARE_UNVOUCHED));
     now.created++; /* another file of the same id */
-    assert_false(nodes_pages_keep(&nodes, n, &now, false));
-    assert_true(nodes_pages_keep(&nodes, n, &now, false));
+    assert_false(nodes_pages_keep(&nodes, n, &now, SHARE_UNVOUCHED));
+    assert_true(nodes_pages_keep(&nodes, n, &now, SHARE_UNVOUCHED));
     now.created++; /* a listing's, of one that nobody may have changed */
-    assert_true(nodes_pages_keep(&nodes, n, &now, true));
+    assert_true(nodes_pages_keep(&nodes, n, &now, SHARE_KEPT));
     now.written++;
-    assert_false(nodes_pages_keep(&nodes, n, &now, true));
+    assert_false(nodes_pages_keep(&nodes, n, &now, SHARE_KEPT));
+    assert_true(nodes_pages_keep(&nodes, n, &now, SHARE_ALONE));
+    assert_false(nodes_pages_keep(&nodes, n, &now, SHARE_CONTENDED)); /* others may be writing */
+    assert_false(nodes_pages_whole(&nodes, n));
+    assert_false(nodes_pages_keep(&nodes, n, &now, SHARE_ALONE)); /* and may have then */
+    nodes.pages_age = 0; /* what nobody vouches for lives no longer */
+    uint64_t then = clock_now();
+    while (clock_now() == then)
+        ;
+    assert_false(nodes_pages_keep(&nodes, n, &now, SHARE_UNVOUCHED));
+    assert_true(nodes_pages_keep(&nodes, n, &now, SHARE_ALONE));
     nodes_done(&nodes);
     fake_share_free(s);
 }
