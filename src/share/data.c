@@ -204,7 +204,7 @@ int64_t share_write(struct share *s, struct share_file *f, const void *buf, size
     if (taken == len)
         return (int64_t)len;
     delay_flush(s, f->file); /* older data first */
-    int64_t n = taken ? 0 : late(delay_error(s, f), err);
+    int64_t n = taken ? 0 : late(delay_write_error(s, f), err);
     if (n == 0)
         n = share_write_now(s, f, (const uint8_t *)buf + taken, len - taken, offset + taken, err);
     if (n < 0 && taken)

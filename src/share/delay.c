@@ -188,6 +188,14 @@ int delay_error(struct share *s, struct share_file *f)
 {
     pthread_mutex_lock(&s->lock);
     int r = f->late;
+    pthread_mutex_unlock(&s->lock);
+    return r;
+}
+
+int delay_write_error(struct share *s, struct share_file *f)
+{
+    pthread_mutex_lock(&s->lock);
+    int r = f->late;
     f->late = 0;
     pthread_mutex_unlock(&s->lock);
     return r;

@@ -8,8 +8,10 @@
  * before: a read of the file, its attributes or a change of them asked of the server, a listing of
  * its directory, fsync, the close of an open that wrote it, another open, a lock, a copy, a change
  * of its name, and the acknowledgement of the break that takes the lease. What cannot be written is
- * the next result of the file: of write, fsync or flush (close(2)), once to each open that may
- * write (whoever wrote: the kernel writes a mapping by any of them); and share_lost_data names it.
+ * told to each open that may write (whoever wrote: the kernel writes a mapping by any of them): by
+ * every flush (close(2)) of it, until a write or fsync was told; and share_lost_data names it. A
+ * flush takes nothing away, since it may be of a descriptor that nobody looks at: a program that is
+ * started inherits one and closes it as it begins.
  *
  * Only opens with SHARE_DELAY delay. Nothing is delayed while `late` waits to be reported.
  */
@@ -34,10 +36,11 @@ int delay_flush(struct share *s, struct cache_file *file);
 int delay_settle(struct share *s, struct cache_file *file);
 /* The same of all files whose attributes a listing of `dir` would tell. */
 void delay_settle_in(struct share *s, const struct cache_file *dir);
-/* The error that is `f`'s to report, once; 0: none. */
+/* The error that is `f`'s to report; 0: none. For a flush: it stays. */
 int delay_error(struct share *s, struct share_file *f);
-/* The same for fsync: also where it has been reported by delay_error, which may have told a
- * close(2) of another process. */
+/* The same for a write, once; fsync is told all the same. */
+int delay_write_error(struct share *s, struct share_file *f);
+/* The same for fsync, once for all; also where a write, perhaps of another process, was told. */
 int delay_sync_error(struct share *s, struct share_file *f);
 /* Whether anything of it waits. With the lock. */
 bool delay_pending(const struct share *s, const struct cache_file *file);
