@@ -228,6 +228,11 @@ static bool is_garbage(const struct error *why)
     return why->code == -EBADMSG || why->code == -EMSGSIZE;
 }
 
+uint64_t conn_server_time(struct conn *c, uint64_t at)
+{
+    return (uint64_t)(atomic_load(&c->server_clock) + (int64_t)(at / 100));
+}
+
 static uint32_t lost_credits(const struct conn *c)
 {
     uint32_t all = c->credits + c->in_flight;
@@ -248,6 +253,7 @@ void conn_fail(struct conn *c, const struct error *why)
         while ((n = hash_each(&c->pending, NULL)))
             compound_lose(container_of(n, struct request, node)->compound, is_garbage(why));
         lease_lose_all(c);
+        kept_lost(c);
         c->epoch++;
         pthread_cond_broadcast(&c->credit_cond);
         pthread_cond_broadcast(&c->changed);

@@ -174,9 +174,10 @@ struct conn {
     bool multi_credit;
 
     _Atomic int64_t
-        server_clock;      /* its FILETIME when our clock was 0, by its NEGOTIATE; 0: unknown */
-    atomic_uint frame_max; /* bytes behind a frame header that are accepted */
-    atomic_uint refuses;   /* REFUSES_... */
+        server_clock; /* its FILETIME when our clock was 0, by its NEGOTIATE; 0: unknown */
+    _Atomic uint64_t last_heard; /* when the last bytes came; set by the receive thread */
+    atomic_uint frame_max;       /* bytes behind a frame header that are accepted */
+    atomic_uint refuses;         /* REFUSES_... */
 
     struct frame_pool frames;
 
@@ -223,7 +224,6 @@ struct conn {
 
     /* the receive thread's alone */
     struct socket_reader reader;
-    uint64_t last_heard;  /* when the last bytes came */
     uint64_t probe_since; /* when silence was first answered with an ECHO; 0: not silent */
 };
 
@@ -241,6 +241,11 @@ struct conn *conn_free(struct conn *c);
 /* Ends the connection: everybody who waits for it fails with this error. The first reason stays.
  * A thread that may send, the receive thread, or client_free; conn->lock not held. */
 void conn_fail(struct conn *c, const struct error *why);
+
+/* A moment here (clock.h), as a FILETIME of the server's clock, where that is known; up to
+ * CLOCK_SLACK off. */
+#define CLOCK_SLACK NS_PER_SEC
+uint64_t conn_server_time(struct conn *c, uint64_t at);
 
 /* Makes the session known to the receive thread and to all later requests. Takes the signer over.
  */

@@ -18,8 +18,6 @@
 
 #include <errno.h>
 
-#define SLACK NS_PER_SEC /* of the two clocks, and of the moment that a server calls now */
-
 void twice_note(struct twice *t, const struct compound *m)
 {
     if (!m->repeats)
@@ -27,12 +25,6 @@ void twice_note(struct twice *t, const struct compound *m)
     if (!t->is || m->first_sent < t->since)
         t->since = m->first_sent;
     t->is = true;
-}
-
-/* A moment here, on the server's clock. */
-static uint64_t server_time(struct conn *c, uint64_t at)
-{
-    return (uint64_t)(atomic_load(&c->server_clock) + (int64_t)(at / 100));
 }
 
 static int unknown(const struct operation *op)
@@ -55,9 +47,9 @@ int judge_made(const struct operation *op, bool dir, const struct twice *t,
     if (atomic_load(&c->server_clock) == 0 ||
         client_stat(op->client, op->path, CLIENT_COMPOUND, &attr, NULL, NULL) < 0)
         return unknown(op);
-    if (attr.created < server_time(c, t->since - SLACK))
+    if (attr.created < conn_server_time(c, t->since - CLOCK_SLACK))
         return operation_status(op, STATUS_OBJECT_NAME_COLLISION);
-    if (attr.created > server_time(c, clock_now() + SLACK) || !is_empty(&attr, dir))
+    if (attr.created > conn_server_time(c, clock_now() + CLOCK_SLACK) || !is_empty(&attr, dir))
         return unknown(op);
     *ret_attr = attr;
     return 0;

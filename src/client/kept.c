@@ -7,11 +7,15 @@
  * that the list did not have yet, is opened again by whoever uses it first.
  *
  * It is opened by its path, and counts as the same one only where the file's id and its creation
- * time are those that it had: then its byte-range locks are taken again. A server whose file system
- * keeps no creation time tells the earliest of the others, which may move (Samba: with the first
- * read); a file that had been there when ours was opened, and has its id, is ours all the same.
- * What fails on the way ends this open and no other: whoever uses it gets EIO from then on. The
- * path follows our own renames.
+ * time are those that it had: then its byte-range locks are taken again. A server that keeps no
+ * creation time of a file tells the earliest of its other times, and that moves (Samba, for what
+ * was made on its own disk: with the first read after a write). There a file that has the id and
+ * had been there while we had ours open is ours all the same, since a number is not given again as
+ * long as its file is open. One whose times are all later than that may be another, which got the
+ * number of a removed one: no open that may write goes on in it. One that only reads does, unless
+ * it was last written before ours: programs on the server itself take it for the same file, too,
+ * and who follows a log must not lose it with every restart. What fails on the way ends this open
+ * and no other: whoever uses it gets EIO from then on. The path follows our own renames.
  *
  * A durable open is asked back first (durable.c): it is the one that it was, with all its locks. If
  * the server has let go of it, it is opened by its path like the others. So what it locks is never
@@ -41,6 +45,13 @@ void kept_free(struct kept *k)
     free(k);
 }
 
+/* Whether the creation time is one that a server makes out of the others. */
+static bool created_moves(const struct file_attr *attr)
+{
+    uint64_t earliest = attr->written < attr->changed ? attr->written : attr->changed;
+    return attr->created == (attr->accessed < earliest ? attr->accessed : earliest);
+}
+
 void handle_keep(const struct operation *op, struct handle *h, const struct client_how *how,
                  const struct file_attr *attr)
 {
@@ -59,6 +70,8 @@ void handle_keep(const struct operation *op, struct handle *h, const struct clie
         .lease_state = how->lease && how->lease->lease ? how->lease->state : 0,
         .id = attr->id,
         .created = attr->created,
+        .written = attr->written,
+        .moves = created_moves(attr),
         .known = attr->written > attr->changed ? attr->written : attr->changed,
         .path = path,
     };
@@ -92,6 +105,19 @@ bool kept_hand_over(struct conn *c, struct handle *h)
     c->stale = true;
     pthread_cond_broadcast(&c->changed);
     return true;
+}
+
+void kept_lost(struct conn *c)
+{
+    struct list *item;
+    uint64_t server_now =
+        atomic_load(&c->server_clock) ? conn_server_time(c, c->last_heard - CLOCK_SLACK) : 0;
+    list_for_each(item, &c->kept)
+    {
+        struct handle *h = container_of(item, struct handle, link);
+        if (h->epoch == c->epoch && h->kept->known < server_now)
+            h->kept->known = server_now;
+    }
 }
 
 /* ---- names ---- */
@@ -165,10 +191,14 @@ struct again {
     bool closed;
 };
 
+/* Whether what was opened again is the file that it was before. */
 static bool is_same(const struct kept *k, const struct file_attr *attr, bool back)
 {
     bool same_id = back || (k->id && attr->id == k->id); /* the server knows it by the open */
-    return same_id && (attr->created == k->created || attr->created <= k->known);
+    bool was_there = attr->created == k->created || attr->created <= k->known;
+    bool only_reads = !(k->access & ~(uint32_t)(FILE_READ_DATA | FILE_READ_ATTRIBUTES));
+    bool may_be = only_reads && k->moves && created_moves(attr) && attr->written >= k->written;
+    return same_id && (was_there || may_be);
 }
 
 /* The CREATE, answered. -EIO: it is not to be had; other errors: not now. */

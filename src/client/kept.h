@@ -15,9 +15,12 @@ struct kept_lock {
 struct kept {
     struct client *client; /* constant, as are the others of this paragraph */
     uint32_t access, share, options;
-    unsigned lease_state; /* what it asked for; 0: no lease */
-    uint64_t id, created; /* of the file */
-    uint64_t known;       /* the latest of its times when it was opened */
+    unsigned lease_state;          /* what it asked for; 0: no lease */
+    uint64_t id, created, written; /* of the file, as of when it was opened */
+    bool moves;                    /* its creation time was the earliest of the others */
+    uint64_t known; /* it was there then, by the server's clock: the latest of its times, or
+                       when the connection was lost. Written under conn->lock, while it is
+                       nobody's to open again */
 
     uint32_t read_only; /* attributes that the file is owed; whoever opens it again */
 
@@ -40,6 +43,9 @@ bool handle_leave(struct conn *c, struct handle *h);
 /* Nobody has it any more, and its CLOSE did not arrive: true where the server holds it; the reviver
  * has it then. Caller holds conn->lock. */
 bool kept_hand_over(struct conn *c, struct handle *h);
+/* The connection is about to be lost: until now the server had them open. Caller holds conn->lock.
+ */
+void kept_lost(struct conn *c);
 /* Opens all of them again; the reviver's. 0, or the connection was lost. */
 int kept_revive_all(struct conn *c, struct error *err);
 /* Closes what was handed over; the reviver's, while the connection is up. */

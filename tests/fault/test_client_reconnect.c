@@ -14,6 +14,7 @@
 #include <unistd.h>
 
 #define A_SECOND 10000000 /* of a FILETIME */
+#define FIRST    (UINT64_C(3600) * 24 * 365 * A_SECOND)
 
 static struct server_node nodes[] = {
     {SERVER_ROOT, SERVER_NAME(u"file"), {.id = 11, .written = 1}, SERVER_CONTENT("text")},
@@ -167,6 +168,61 @@ static void an_open_of_a_file_that_was_replaced_is_an_error_and_no_other_is(void
     nodes[0].attr.id = 11;
     no_open_is_left(&b);
     stop(&b);
+}
+
+static struct client_file *open_to_write(struct bed *b)
+{
+    const struct client_how how = {.access = FILE_READ_DATA | FILE_WRITE_DATA,
+                                   .share = FILE_SHARE_ALL,
+                                   .disposition = FILE_OPEN};
+    struct client_file *f;
+    struct file_attr attr;
+    assert_int_equal(client_create(b->client, "file", &how, &f, &attr, NULL, NULL), 0);
+    return f;
+}
+
+/* What a client reads by its open, after the connection was lost and all times of the file, the
+ * creation time included, are `at`. Before, all were FIRST, but for the creation time. */
+static int64_t read_once_times_are(uint64_t at, uint64_t created, bool writes)
+{
+    struct file_attr was = nodes[0].attr, *a = &nodes[0].attr;
+    a->accessed = a->written = a->changed = FIRST;
+    a->created = created;
+    struct bed b = connect_as(CLIENT_SOFT, 5 * NS_PER_SEC, NULL, 0);
+    struct client_file *f = writes ? open_to_write(&b) : open_file(&b);
+    char text[4];
+    a->created = a->accessed = a->written = a->changed = at;
+    reconnect(&b);
+    int64_t n = client_read(f, text, sizeof(text), 0, NULL);
+    client_close(f, CLIENT_SINGLE, NULL, NULL);
+    no_open_is_left(&b);
+    stop(&b);
+    *a = was;
+    return n;
+}
+
+static uint64_t in_an_hour(int hours)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return timespec_to_filetime(now) + (uint64_t)(hours * 3600LL * A_SECOND);
+}
+
+static void a_creation_time_that_moves_ends_no_open_that_was_there(void **state)
+{
+    assert_int_equal(read_once_times_are(in_an_hour(-1), FIRST, false), 4);
+    assert_int_equal(read_once_times_are(in_an_hour(-1), FIRST, true), 4);
+}
+
+static void what_may_be_made_since_is_read_on_and_not_written(void **state)
+{
+    assert_int_equal(read_once_times_are(in_an_hour(1), FIRST, false), 4);
+    assert_int_equal(read_once_times_are(in_an_hour(1), FIRST, true), -EIO);
+}
+
+static void a_creation_time_that_does_not_move_tells_another_file(void **state)
+{
+    assert_int_equal(read_once_times_are(in_an_hour(1), FIRST - 1, false), -EIO);
 }
 
 static void an_open_that_the_server_has_closed_is_opened_again(void **state)
@@ -456,6 +512,9 @@ int main(void)
         cmocka_unit_test(a_rename_is_judged_by_what_stands_at_its_target),
         cmocka_unit_test(an_open_goes_on_where_the_file_is_the_same),
         cmocka_unit_test(an_open_of_a_file_that_was_replaced_is_an_error_and_no_other_is),
+        cmocka_unit_test(a_creation_time_that_moves_ends_no_open_that_was_there),
+        cmocka_unit_test(what_may_be_made_since_is_read_on_and_not_written),
+        cmocka_unit_test(a_creation_time_that_does_not_move_tells_another_file),
         cmocka_unit_test(an_open_that_the_server_has_closed_is_opened_again),
         cmocka_unit_test(where_another_file_has_its_name_then_it_is_an_error_and_no_other_open_is),
         cmocka_unit_test(a_server_that_closes_every_open_is_an_error_in_the_end),
