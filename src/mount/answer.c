@@ -80,7 +80,7 @@ int node_getattr(struct mount *m, const struct node *node, struct share_entry *r
 {
     handles_settle_written(&m->handles, node->id);
     int rc = share_getattr(m->share, node->share, ret, NULL);
-    if (rc != -ENOENT && rc != -ENOTDIR && rc != -ESTALE)
+    if (rc != -ENOENT && rc != -ENOTDIR && rc != -ESTALE && rc != -EACCES)
         return rc;
     struct handle *handle = handles_find(&m->handles, node->id, false);
     if (!handle)

@@ -183,7 +183,10 @@ bool place_is_above(const unsigned device[2])
 int place_find_larder(const char *path, struct place *ret, struct error *err)
 {
     struct place at;
-    int rc = place_find(path, &at);
+    char rest[PATH_MAX];
+    /* what lies beneath a mount is not looked at: that would ask its server */
+    bool beneath = place_on_larder(path, &at, rest, NULL) == 0 && *rest;
+    int rc = beneath ? -ENOENT : place_find(path, &at);
     if (rc == 0 && strcmp(at.type, MOUNT_FS_TYPE) != 0)
         return error_set(err, -EINVAL, 0, "%s is not a mount of larder, but of type %s", path,
                          at.type);

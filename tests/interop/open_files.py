@@ -1,13 +1,13 @@
 #!/usr/bin/python3
 """Files that are open while the server changes or falls silent: reading goes on by the open, also without a
-name; an older open brings no old pages; who waits for a silent server can be killed, and nobody else waits."""
+name or the right to open it; an older open brings no old pages; who waits for a silent server can be killed, and nobody else waits."""
 import os
 import signal
 import subprocess
 import sys
 import time
 
-from bed import Samba, check, equal, finish, mounted, wait_until
+from bed import Samba, check, equal, finish, larder, mounted, wait_until
 
 PROFILES = ("larder", "23h2", "25h2", "off")
 LIFETIME = 1
@@ -51,6 +51,18 @@ def without_a_name(profile, top, here):
             equal(f"{profile}: and has its size", attempt(lambda: os.fstat(f.fileno()).st_size), len(data))
 
 
+def without_rights(profile, top, here):
+    name, data = f"{profile}-refused", b"open " * 100000
+    put(f"{top}/{name}", data)
+    time.sleep(LIFETIME + .2)  # what is believed of the directory does not know it
+    with open(f"{here}/{name}", "rb", buffering=0) as f:
+        os.chmod(f"{top}/{name}", 0)
+        time.sleep(LIFETIME + .2)
+        equal(f"{profile}: a file that nobody may open any more is read by who has it open", attempt(f.readall), (data[:2], len(data)))
+        equal(f"{profile}: and has its size", attempt(lambda: os.fstat(f.fileno()).st_size), len(data))
+    equal(f"{profile}: nobody else opens it", attempt(lambda: open(f"{here}/{name}", "rb").read()), "[Errno 13] Permission denied" + f": '{here}/{name}'")
+
+
 def old_pages(profile, top, here):
     """Other content of the same size, while an older open still has what came along with it."""
     name = f"{profile}-pages"
@@ -85,6 +97,8 @@ def silence(samba, profile, top, here):
         os.pread(data.fileno(), 100, 700000)
         os._exit(1)
     time.sleep(1)
+    said = larder("stats", f"{here}/dir", timeout=20)  # the server would be waited for longer
+    check(f"{profile}: what is beneath a mount is told to be none, without a question", said.returncode == 1 and "nothing is mounted" in said.stderr, said)
     begin = time.monotonic()
     for p in waiting:
         p.kill()
@@ -108,6 +122,7 @@ with Samba() as samba:
         with mounted(samba, f"profile={profile}", "Leases=false", "Watches=false", f"actimeo={LIFETIME}") as place:
             without_a_name(profile, top, f"{place}/top")
             old_pages(profile, top, f"{place}/top")
+            without_rights(profile, top, f"{place}/top")
             silence(samba, profile, top, f"{place}/top")
 
 finish()
