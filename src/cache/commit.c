@@ -297,11 +297,13 @@ void cache_commit_partial(struct cache *c, struct cache_file *dir, struct cache_
                           uint64_t now)
 {
     struct cache_dir *d = file_dir(c, dir);
-    if (!d || !names_unchanged(dir, ticket) || d->listing)
+    if (!d || !names_unchanged(dir, ticket))
         return;
+    /* Also where a listing is held whose attributes have run out: else each name would list. */
     d->large = true;
     d->probes = 0;
-    d->lost = MISS_PARTIAL;
+    if (!d->listing)
+        d->lost = MISS_PARTIAL;
 }
 
 /* What the believed listing of `dir` has of entry i: own changes may have made another of it since

@@ -116,7 +116,7 @@ check "a listing asks something" [ "$listing" -gt 0 ]
 check "ls -l of 1,000 files asks no more than the listing" same \
     "$(fresh_requests ls -l "$mnt/many")" "$listing"
 
-check "mounts" mount_with_watch profile=larder
+check "mounts" mount_with_watch profile=larder,actimeo=600
 ls -l "$mnt/many" >/dev/null
 before=$(requests) calls=$(upcalls LOOKUP)
 ls -l "$mnt/many" >/dev/null

@@ -264,11 +264,12 @@ void oracle_listed(struct oracle *o, int dir, int listing, struct oracle_ticket 
 void oracle_partial(struct oracle *o, int dir, struct oracle_ticket t)
 {
     struct oracle_file *d = &o->file[dir];
-    if (!names_unchanged(o, dir, t) || d->listing >= 0)
+    if (!names_unchanged(o, dir, t))
         return;
     d->large = true;
     d->probes = 0;
-    d->listing_lost = MISS_PARTIAL;
+    if (d->listing < 0)
+        d->listing_lost = MISS_PARTIAL;
 }
 
 /* ---- changes ---- */

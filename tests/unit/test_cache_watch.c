@@ -127,6 +127,25 @@ static void a_listing_under_a_watch_tells_of_directories_for_longer_than_of_file
     }
 }
 
+/* ls -l of such a directory, and all its files' attributes have run out. */
+static void
+a_listing_that_one_round_trip_does_not_bring_is_not_tried_again_for_each_name(void **state)
+{
+    struct world w;
+    struct cache_file *d = watched(&w);
+    pass(&w, 11 * S);
+    assert_int_equal(look_up(&w, d, "a"), CACHE_LIST);
+    assert_true(w.plan.guess);
+    cache_commit_partial(w.c, d, cache_ask(w.c, w.now), w.now);
+    for (int i = 1; i < 32; i++)
+        assert_int_equal(look_up(&w, d, "b"), CACHE_STAT);
+    assert_int_equal(look_up(&w, d, "b"), CACHE_LIST);
+    assert_false(w.plan.guess);
+    assert_int_equal(size_of(&w, d, "x"), MISSING); /* what is held is believed as before */
+    drop(&w, d);
+    end(&w);
+}
+
 static void a_name_that_came_or_went_is_asked_for_and_the_others_are_not(void **state)
 {
     struct world w;
@@ -553,6 +572,8 @@ int main(void)
         cmocka_unit_test(and_one_that_has_missed_what_a_directorys_time_shows),
         cmocka_unit_test(of_written_data_a_watch_may_not_tell),
         cmocka_unit_test(a_listing_under_a_watch_tells_of_directories_for_longer_than_of_files),
+        cmocka_unit_test(
+            a_listing_that_one_round_trip_does_not_bring_is_not_tried_again_for_each_name),
         cmocka_unit_test(a_name_that_came_or_went_is_asked_for_and_the_others_are_not),
         cmocka_unit_test(a_name_that_came_and_went_costs_nothing),
         cmocka_unit_test(an_answer_under_way_is_not_believed_over_a_notice),
