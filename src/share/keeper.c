@@ -5,10 +5,20 @@
  * everything once the session is lost; frees promises that are idle and too many.
  *
  * It sleeps until it is woken, or the next dormant handle is old enough.
+ *
+ * A directory is moved once nothing beneath it is open. For that a Samba with leases of directories
+ * takes HANDLE of the directory, then of what is open beneath, one after the other. Of these it
+ * asks first and only then begins to listen for the CLOSE (4.22): one that was quicker it misses,
+ * waits 35 s, and refuses the rename. So what is beneath is closed before the directory itself; and
+ * where the directory may be one above, of which nothing is open here, the CLOSE comes late enough.
+ * There nothing else may be closed: what it has on its list and does not find it waits for, too.
  */
+#include <time.h>
+
 #include "share/kept.h"
 
-#define IDLE_REST 256 /* as many idle promises are left when there were too many */
+#define LISTENS_AFTER (10 * NS_PER_MS)
+#define IDLE_REST     256 /* as many idle promises are left when there were too many */
 
 void keeper_wake(struct share *s)
 {
@@ -27,10 +37,30 @@ void keeper_job(struct share *s, struct promise *p)
 
 /* ---- all with the lock, not while they wait for the server ---- */
 
+/* It takes the server microseconds, if nothing else has to be done there. */
+static void let_it_listen(struct share *s)
+{
+    pthread_mutex_unlock(&s->lock);
+    nanosleep(&(struct timespec){.tv_nsec = LISTENS_AFTER}, NULL);
+    pthread_mutex_lock(&s->lock);
+}
+
+static void close_broken(struct share *s, struct promise *p)
+{
+    if (!s->promises.needs_write && p->dormant && !kept_moves_alone(s, p))
+        let_it_listen(s);
+    if (p->is_dir)
+        kept_close_dir(s, p);
+    else if (p->dormant)
+        kept_close(s, p, p->modified ? PROMISE_TIMES : PROMISE_BROKEN);
+}
+
 static void do_job(struct share *s, struct promise *p)
 {
     unsigned lost = ~client_lease_state(p->lease);
-    if (p->dormant && !kept_may_stay(s, p))
+    if (lost & CLIENT_LEASE_HANDLE)
+        close_broken(s, p);
+    else if (p->dormant && !kept_may_stay(s, p))
         kept_close(s, p, p->modified ? PROMISE_TIMES : PROMISE_BROKEN);
     if (lost & CLIENT_LEASE_WRITE && s->delayed.flush && p->file) {
         pthread_mutex_unlock(&s->lock);

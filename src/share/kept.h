@@ -37,6 +37,13 @@ void kept_let_go(struct share *s, struct promise *p); /* one reference less */
 bool kept_may_stay(const struct share *s, const struct promise *p);
 /* Closes its dormant handle; the lock is let go of meanwhile. */
 void kept_close(struct share *s, struct promise *p, enum promise_reason why);
+/* Whether a HANDLE that the server takes is meant for this file or directory alone: of a directory
+ * above it that is to be moved it would have taken that one's first. */
+bool kept_moves_alone(const struct share *s, const struct promise *p);
+/* Closes what is dormant of a directory whose HANDLE the server takes, and before that, where it is
+ * the one that moves, all that is beneath: else the server would ask for these one by one. The lock
+ * is let go of meanwhile. */
+void kept_close_dir(struct share *s, struct promise *p);
 /* The oldest dormant one, NULL: none. */
 struct promise *kept_oldest(struct share *s);
 /* The one whose handle has to be closed first, for its age, and when; NULL: none. */

@@ -537,6 +537,26 @@ static unsigned close_many(struct share *s, const struct cache_file *dir, unsign
     return count;
 }
 
+bool kept_moves_alone(const struct share *s, const struct promise *p)
+{
+    const struct cache_file *above = p->file ? cache_file_parent(p->file) : NULL;
+    const struct promise *parent = above ? find(s, above) : NULL;
+    if (above == cache_root(s->cache) && !(s->options.path && *s->options.path))
+        return true;
+    return parent && parent->opens && client_lease_state(parent->lease) & CLIENT_LEASE_HANDLE;
+}
+
+void kept_close_dir(struct share *s, struct promise *p)
+{
+    struct client_file *own = p->dormant ? take_dormant(s, p) : NULL;
+    if (kept_moves_alone(s, p))
+        close_many(s, p->file, s->promises.dormant_count, PROMISE_BROKEN);
+    if (!own)
+        return;
+    s->promises.given_up[PROMISE_BROKEN]++;
+    close_open(s, p, own);
+}
+
 void promise_give_up(struct share *s, struct cache_file *f, bool beneath)
 {
     struct promise *p = find(s, f);
@@ -610,6 +630,7 @@ static bool has_to_do(const struct share *s, const struct promise *p, unsigned l
 {
     return s->promises.started && !s->promises.stop && p->file &&
            ((p->dormant && !kept_may_stay(s, p)) ||
+            (p->is_dir && lost & CLIENT_LEASE_HANDLE && s->promises.dormant_count) ||
             (lost & CLIENT_LEASE_WRITE && s->delayed.pending && s->delayed.pending(s, p->file)));
 }
 
