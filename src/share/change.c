@@ -3,8 +3,9 @@
  * and patches the caches with what its reply told.
  *
  * A file may lose its name while it is open here, and its readers go on (POSIX); a server lets a
- * name go only with the last open, and refuses to put another file in the place of an open one. So
- * such a file is renamed to a hidden name first and marked there to be removed by its last close.
+ * name go only with the last open, and refuses to put another file in the place of an open one (one
+ * that leases directories also of a file that only another client has open). So such a file is
+ * renamed to a hidden name first and marked there to be removed by its last close.
  * share_lookup and the listings of this client leave hidden names out; others see them until then,
  * and so does an rmdir, which the server refuses meanwhile.
  */
@@ -376,6 +377,34 @@ static void own_went(struct share *s, uint64_t own, bool done)
     pthread_mutex_unlock(&s->lock);
 }
 
+static int replace_open(struct share *s, struct move *m, struct file_attr *ret_attr,
+                        struct error *err)
+{
+    struct hidden hidden;
+    uint64_t own = own_goes(s, &m->to);
+    int r = hide(s, &m->to, &hidden, err);
+    own_went(s, own, r == 0);
+    if (r < 0)
+        return r;
+    r = rename_by_name(s, m, false, ret_attr, err);
+    if (r < 0)
+        hidden_give_back(s, &hidden, m->to.path);
+    else /* it has lost its name; at worst the hidden one stays */
+        hidden_remove(s, &hidden, hidden.path, NULL);
+    return r;
+}
+
+/* Whether it is not the source that a rename was refused for: nothing that stands at the target is
+ * touched in vain. */
+static bool may_move(struct share *s, struct move *m)
+{
+    struct client_file *open;
+    if (open_to_remove(s, m->from.path, &m->from.ask.keys, &open, NULL) < 0)
+        return false;
+    client_close(open, s->style, NULL, NULL);
+    return true;
+}
+
 /* The name is taken, or may not be: a server replaces no directory, and tells too little why. */
 static int replace_what_is_there(struct share *s, struct move *m, int refused,
                                  struct file_attr *ret_attr, struct error *err)
@@ -394,24 +423,8 @@ static int replace_what_is_there(struct share *s, struct move *m, int refused,
         if (r < 0)
             return r;
     }
-    return rename_by_name(s, m, !from, ret_attr, err);
-}
-
-static int replace_open(struct share *s, struct move *m, struct file_attr *ret_attr,
-                        struct error *err)
-{
-    struct hidden hidden;
-    uint64_t own = own_goes(s, &m->to);
-    int r = hide(s, &m->to, &hidden, err);
-    own_went(s, own, r == 0);
-    if (r < 0)
-        return r;
-    r = rename_by_name(s, m, false, ret_attr, err);
-    if (r < 0)
-        hidden_give_back(s, &hidden, m->to.path);
-    else /* it has lost its name; at worst the hidden one stays */
-        hidden_remove(s, &hidden, hidden.path, NULL);
-    return r;
+    int r = rename_by_name(s, m, !from, ret_attr, err);
+    return r == -EACCES && !from && may_move(s, m) ? replace_open(s, m, ret_attr, err) : r;
 }
 
 static int move(struct share *s, struct move *m, struct file_attr *ret_attr, struct error *err)

@@ -233,6 +233,54 @@ def moved_with_what_is_in_it(samba):
         check("and its old name is gone", not os.path.exists(f"{place}/tree/a"))
 
 
+def moved_by_another(samba):
+    """Nobody has anything open in it, and what is only kept is in nobody's way."""
+    tops = [f"moved/{i}" for i in range(12)]
+    inside = ("sub/file", "sub/deep/file")
+    for top in tops:
+        os.makedirs(f"{samba.share}/{top}/sub/deep")
+        for n in inside:
+            put(f"{samba.share}/{top}/{n}", n)
+    if os.getuid() == 0:
+        subprocess.run(["chown", "-R", user_name(), samba.share], check=True)
+    with mounted(samba, OPTIONS) as place, mounted(samba, f"{OPTIONS},timeo=600") as other:
+        for top in tops:
+            for _ in range(2):
+                for d in ("", "/sub", "/sub/deep"):
+                    names(f"{place}/{top}{d}")
+                for n in inside:
+                    get(f"{place}/{top}/{n}")
+        check("their handles are kept", wait_until(lambda: leases(place)["dormant"]["files"] == 2 * len(tops)), leases(place))
+        began, refused = time.monotonic(), []
+        for top in tops:
+            try:
+                os.rename(f"{other}/{top}/sub", f"{other}/{top}/renamed")
+            except OSError as e:
+                refused.append((top, e.strerror))
+        equal("a directory is renamed by another while handles are kept in it", refused, [])
+        check("which waits for no time-out of the server", time.monotonic() - began < 30, time.monotonic() - began)
+        check("what is beneath was closed before the server asked for it", leases(place)["broken"] <= 2 * len(tops), leases(place))
+        equal("what was in it is read there", [get(f"{place}/{top}/{n.replace('sub', 'renamed', 1)}") for top in tops for n in inside],
+              list(inside) * len(tops))
+
+
+def replaced_by_another(samba):
+    """As editors save: a rename over what a program of another client has open."""
+    fill(samba, "saved", 1)
+    with mounted(samba, OPTIONS) as place, mounted(samba, OPTIONS) as other:
+        with open(f"{place}/saved/f000") as reader:
+            was = reader.read()
+            put(f"{other}/saved/new", "new")
+            os.rename(f"{other}/saved/new", f"{other}/saved/f000")
+            equal("a file that another client has open is replaced", get(f"{other}/saved/f000"), "new")
+            check("which he sees, too", wait_until(lambda: get(f"{place}/saved/f000") == "new"))
+            reader.seek(0)
+            equal("what he had open is what it was", reader.read(), was)
+        shown = [names(f"{d}/saved") for d in (place, other)]
+        equal("neither sees another name", shown, [["f000", "sub"]] * 2)
+        check("and none is left", wait_until(lambda: names(f"{samba.share}/saved") == ["f000", "sub"]), names(f"{samba.share}/saved"))
+
+
 # ---- bounds ----
 
 def bounded(samba):
@@ -313,7 +361,7 @@ if NEWER:
     print(version, flush=True)
 with Samba(root=NEWER) as samba:
     samba.start()
-    for test in (unchanged, others, behind_the_back, own, moved_with_what_is_in_it, bounded, storms):
+    for test in (unchanged, others, behind_the_back, own, moved_with_what_is_in_it, replaced_by_another, bounded, storms) + ((moved_by_another,) if NEWER else ()):
         print(f"-- {test.__name__.replace('_', ' ')}", flush=True)
         test(samba)
 finish()
