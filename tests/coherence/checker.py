@@ -8,7 +8,8 @@ was not bound to know yet:
   not          the lifetime of what nobody promised, or the maximum age, after the change was made
   own          made through the very same mount: the moment when the call returned
   opens        without leases an open asks the server: what is read is what that file is then, by whatever name it was found
-  moved        with them a file may be kept open, and the server tell its times of then (Samba does), by a name that it has
+  twice        who opens a file whose name changes twice meanwhile may get ESTALE: the kernel looks a name up again just once
+  moved        with leases a file may be kept open, and the server tell its times of then (Samba does), by a name that it has
                only now: each of the two is as old as is promised, and both together never were
 
 What announces a change: a notice of its path or of a directory above it; for a name that comes or goes the break of a
@@ -32,7 +33,7 @@ from world import DIRECTORY, FILES, SUBDIRS, File
 
 MS, S = 10**6, 10**9
 GRACE, QUIET = 50 * MS, 250 * MS
-ENOENT, PAGE = 2, 4096
+ENOENT, ESTALE, PAGE = 2, 116, 4096
 ALWAYS = 1 << 62
 
 Answer = collections.namedtuple("Answer", "kind asked answered path error rest line")
@@ -228,6 +229,8 @@ class Judge:
         return self._is(a, a.path, kind, int(size), int(mtime)) if kind == "f" else self._is(a, a.path, "d")
 
     def _read(self, a):
+        if a.error == ESTALE:
+            return len(list(self._states(self.timelines, a.path, a))) > 2
         if a.error:
             return a.error == ENOENT and self._is(a, a.path, "-")
         length, version, whole, zeros = (int(x) for x in a.rest)
