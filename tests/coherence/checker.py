@@ -181,7 +181,7 @@ class Judge:
             source = change.args[0] + path[len(change.args[1]):]
             came = max((c.begin for c, _, _ in self.world.history[source] if c.names() and c.begin < change.begin), default=0)
             yield from (state for state, begin, until in self.timelines[source]
-                        if came <= begin < change.begin and until >= answer.asked and isinstance(state, File))
+                        if came <= begin < change.begin and until >= answer.asked and state not in (None, DIRECTORY))
 
     def _is(self, answer, path, kind, size=None, mtime=None):
         """`kind`: d, f, or - for nothing."""
