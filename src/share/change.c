@@ -14,7 +14,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
+#include "base/ntstatus.h"
 #include "share/delay.h"
 
 /* ---- what a change is about ---- */
@@ -84,6 +86,33 @@ static void give_error(struct error *err, const struct error *e)
         *err = *e;
 }
 
+/* ---- names whose file goes with its last close ---- */
+
+/* A reader closes soon, as a rule; one who does not keeps the name. */
+enum { LINGERS_MS = 20, LINGERS_TIMES = 50 };
+
+/* FILE_CREATE meets the name before the server looks whether its file goes (Samba); it may just
+ * have gone, too. */
+static bool goes(struct share *s, const char *path, const struct error *why)
+{
+    struct file_attr ignored;
+    struct error e = {0};
+    if (why->status == STATUS_DELETE_PENDING)
+        return true;
+    return why->status == STATUS_OBJECT_NAME_COLLISION &&
+           client_stat(s->client, path, s->style, &ignored, NULL, &e) < 0 && share_says_missing(&e);
+}
+
+bool share_name_gets_free(struct share *s, const char *path, const struct error *why,
+                          unsigned *ret_tried)
+{
+    if (*ret_tried == LINGERS_TIMES || !goes(s, path, why))
+        return false;
+    ++*ret_tried;
+    nanosleep(&(struct timespec){.tv_nsec = LINGERS_MS * (long)NS_PER_MS}, NULL);
+    return true;
+}
+
 /* ---- mkdir, link ---- */
 
 int share_mkdir(struct share *s, struct share_node *dir, const char *name, struct share_entry *ret,
@@ -92,13 +121,15 @@ int share_mkdir(struct share *s, struct share_node *dir, const char *name, struc
     struct target t;
     struct file_attr attr;
     struct error e = {0};
+    unsigned tried = 0;
     pthread_mutex_lock(&s->lock);
     int r = aim(s, dir, name, NULL, true, &t, &e);
     pthread_mutex_unlock(&s->lock);
     if (r == 0)
         do {
             r = client_mkdir(s->client, t.path, &t.ask.keys, s->style, &attr, &e);
-        } while (r < 0 && promise_again(s, &t.ask, &e));
+        } while (r < 0 &&
+                 (promise_again(s, &t.ask, &e) || share_name_gets_free(s, t.path, &e, &tried)));
     attr.links = 1;
     pthread_mutex_lock(&s->lock);
     if (r == 0)
@@ -318,11 +349,14 @@ static int rename_once(struct share *s, struct move *m, bool replace, struct fil
                        struct error *err)
 {
     struct target *t = &m->from;
+    unsigned tried = 0;
     int r;
     do {
         r = client_rename(s->client, t->path, m->to.path, replace, &t->ask.keys, s->style, ret_attr,
                           err);
-    } while (r < 0 && promise_again(s, &t->ask, err));
+    } while (r < 0 && (promise_again(s, &t->ask, err) ||
+                       (err->status == STATUS_DELETE_PENDING &&
+                        share_name_gets_free(s, m->to.path, err, &tried))));
     return r;
 }
 

@@ -390,6 +390,7 @@ static int create_named(struct share *s, const char *path, unsigned how, uint32_
                                                   : FILE_OPEN_IF;
     struct share_file *f;
     struct error e;
+    unsigned tried = 0;
     int r = file_new(s, how, 0, &f, err);
     if (r < 0)
         return r;
@@ -397,7 +398,7 @@ static int create_named(struct share *s, const char *path, unsigned how, uint32_
     do {
         e = (struct error){0};
         r = create_path(s, path, as, &f->open, ret_attr, ret_created, &e);
-    } while (r < 0 && promise_again(s, ask, &e));
+    } while (r < 0 && (promise_again(s, ask, &e) || share_name_gets_free(s, path, &e, &tried)));
     if (r < 0) {
         file_free(f);
         if (err)

@@ -230,6 +230,12 @@ bool share_is_hidden(const char *name, size_t len);
 int share_named_path(struct share *s, struct cache_file *dir, const char *name, char **ret,
                      struct error *err);
 
+/* Whether what was to be made at this path was refused for nothing but a file that has been removed
+ * and that somebody still has open: then, after a while, it is to be tried again. `ret_tried`: how
+ * often that was said, 0 at first. Without lock. */
+bool share_name_gets_free(struct share *s, const char *path, const struct error *why,
+                          unsigned *ret_tried);
+
 /* Finds out whether the entry's file is a symbolic link, and says so in it: out of its attributes
  * where those tell, else by reading it once for each state of it. Without lock. */
 void share_mark_link(struct share *s, const struct cache_file *f, struct share_entry *inout);

@@ -281,6 +281,32 @@ def replaced_by_another(samba):
         check("and none is left", wait_until(lambda: names(f"{samba.share}/saved") == ["f000", "sub"]), names(f"{samba.share}/saved"))
 
 
+def made_anew(samba):
+    """What another client has open keeps its name when it is removed, but a reader closes soon."""
+    def exclusive(path):
+        os.close(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY))
+
+    fill(samba, "anew", 4)
+    with mounted(samba, OPTIONS) as place, mounted(samba, OPTIONS) as other:
+        put(f"{other}/anew/more", "more")
+        makes = [lambda path: put(path, "new"), exclusive, os.mkdir]
+        if NEWER:  # an older Samba lets it go at once, and then removes what took its place
+            makes.append(lambda path: os.rename(f"{other}/anew/more", path))
+        for i, make in enumerate(makes):
+            reader = open(f"{place}/anew/f{i:03}")
+            os.unlink(f"{other}/anew/f{i:03}")
+            closer = threading.Timer(0.3, reader.close)
+            closer.start()
+            try:
+                make(f"{other}/anew/f{i:03}")
+                said = "made"
+            except OSError as e:
+                said = e.strerror
+            closer.join()
+            equal("what was removed while another client reads it is made anew", said, "made")
+        equal("and stays", names(f"{samba.share}/anew"), ["f000", "f001", "f002", "f003"] + ([] if NEWER else ["more"]) + ["sub"])
+
+
 # ---- bounds ----
 
 def bounded(samba):
@@ -361,7 +387,7 @@ if NEWER:
     print(version, flush=True)
 with Samba(root=NEWER) as samba:
     samba.start()
-    for test in (unchanged, others, behind_the_back, own, moved_with_what_is_in_it, replaced_by_another, bounded, storms) + ((moved_by_another,) if NEWER else ()):
+    for test in (unchanged, others, behind_the_back, own, moved_with_what_is_in_it, replaced_by_another, made_anew, bounded, storms) + ((moved_by_another,) if NEWER else ()):
         print(f"-- {test.__name__.replace('_', ' ')}", flush=True)
         test(samba)
 finish()
