@@ -6,8 +6,8 @@
  * second as a whole, and whatever was given in an earlier era is wrong. That all names of a
  * directory are wrong works the same way, with its names and a turn of its own.
  *
- * A name that the kernel was told to expire is kept (`until` is 0 then): by it the next notice
- * about a directory's name finds the node, and what is known beneath it.
+ * A directory's name is kept when the kernel was told to expire it (`until` is 0 then): by it the
+ * next notice about the name finds the node, and what is known beneath it.
  *
  * What was marked lately is kept in a ring, by node: of names their directory. An answer that is
  * older than the ring gets no timeout.
@@ -442,29 +442,17 @@ void known_moved(struct nodes *n, fuse_ino_t from, const char *name, fuse_ino_t 
 
 /* ---- what is to be told ---- */
 
-/* Whether only the time for which a file's attributes live is wrong: its pages would go with its
- * name. */
-static bool only_aged(const struct nodes *n, const struct known *k)
-{
-    return k->node && !k->node->is_dir && (k->node->wrong & WRONG_FILE) == WRONG_ATTR &&
-           !is_marked(n, k);
-}
-
 /* One name: false where there is nothing to tell. */
 static bool take_name(struct nodes *n, struct known *k, struct known_step *ret)
 {
     bool by_epoch = k->era != n->era && n->epoch_told == n->era;
     bool is_dir = k->node && k->node->is_dir;
-    bool stays = is_dir || only_aged(n, k);
     bool tell = !by_epoch && (k->until || k->unsure);
-    *ret = (struct known_step){.kind = KNOWN_NAME,
-                               .dir = k->dir->id,
-                               .is_dir = is_dir || k->unsure,
-                               .expires = stays || k->unsure,
-                               .len = k->len};
+    *ret = (struct known_step){
+        .kind = KNOWN_NAME, .dir = k->dir->id, .is_dir = is_dir || k->unsure, .len = k->len};
     memcpy(ret->name, k->name, k->len + 1);
     const struct known *newer = find(n, k->dir, k->name, k->len);
-    if (!stays || (newer && newer != k)) {
+    if (!is_dir || (newer && newer != k)) {
         drop(n, k);
         return tell;
     }
@@ -487,11 +475,14 @@ static struct known *wrong_name_of(struct nodes *n, struct node *node)
             mark_node(n, k->node, k->node->is_dir ? WRONG_BENEATH : WRONG_FILE);
         return k;
     }
+    /* Where a file's attributes alone are wrong its names stay: its pages would go with the last
+     * one, and answers of before tell the kernel no attributes once it has heard of this. */
+    bool names = node->wrong & (node->is_dir ? WRONG_ATTR : WRONG_CONTENT);
     struct list *item;
     list_for_each(item, &node->known_as)
     {
         struct known *k = container_of(item, struct known, of_node);
-        if (node->wrong & WRONG_ATTR && k->until)
+        if (names && k->until)
             return k; /* an answer that gives it may be on its way: this waits for it */
     }
     return NULL;

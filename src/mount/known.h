@@ -15,8 +15,7 @@
  * that it was given are made under one lock: what is marked later finds the note.
  *
  * A file's name is taken off, a directory's is only expired: taking it off would unmount whatever
- * is mounted beneath. So is the name of a file whose attributes alone are wrong: its pages would go
- * with it. A directory that came or went makes void what is known beneath it, too: while
+ * is mounted beneath. A directory that came or went makes void what is known beneath it, too: while
  * it was away the server told of changes in it by another path.
  *
  * Negatives. On a server that folds case a name that appears under one spelling ends the absence of
@@ -85,7 +84,6 @@ struct known_step {
     } kind;
     fuse_ino_t dir, node;
     bool is_dir;  /* what the name leads to (or may), or the node */
-    bool expires; /* NAME: it is not taken off where the kernel can do with less */
     bool content; /* NODE: the file's data may be other than it was */
     bool pages;
     bool barrier; /* NODE: answers about names in it may be on their way */

@@ -60,7 +60,7 @@ static void expire(const struct revoke *r, fuse_ino_t dir, const char *name, siz
 
 static void tell_name(const struct revoke *r, const struct known_step *s)
 {
-    if (s->expires && r->can_expire)
+    if (s->is_dir && r->can_expire)
         expire(r, s->dir, s->name, s->len);
     else if (!s->is_dir || !place_is_above(r->device))
         fuse_lowlevel_notify_inval_entry(r->session, s->dir, s->name, s->len);
