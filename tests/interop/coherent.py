@@ -17,10 +17,14 @@ SOON = 20  # seconds, on however slow a machine; what nobody tells of is seen af
 
 
 def view(place):
-    """All that a program can see of a directory: names, and of each what stat tells of it but the times of reading."""
+    """All that a program can see of a directory: names, and of each what stat tells of it but the times of reading. What was
+    removed while another client keeps it is listed until that one has closed it."""
     seen = {}
     for name in sorted(os.listdir(place)):
-        st = os.lstat(f"{place}/{name}")
+        try:
+            st = os.lstat(f"{place}/{name}")
+        except FileNotFoundError:
+            continue
         seen[name] = (st.st_mode, st.st_size if not os.path.isdir(f"{place}/{name}") else 0, st.st_mtime_ns)
     return seen
 
@@ -72,7 +76,7 @@ def prime(d):
 def is_right(d, names, want, want_sub, attributes=True):
     """Whether names, attributes and contents are those of the server."""
     same = (lambda a, b: a == b) if attributes else (lambda a, b: sorted(a) == sorted(b))
-    if any(os.path.lexists(f"{d}/{n}") != there for n, there in names.items()):
+    if any(os.path.lexists(f"{d}/{n}") != there for n, there in names.items()) or set(os.listdir(d)) != set(want):
         return False
     if not same(view(d), want) or (os.path.isdir(f"{d}/sub") and not same(view(f"{d}/sub"), want_sub)):
         return False
