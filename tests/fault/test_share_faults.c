@@ -142,7 +142,8 @@ static void a_file_is_found_by_the_names_that_it_still_has(void **state)
                                           LINK(u"third", 2, "text")},
                              replaced[] = {LINK(u"first", 3, "new"), LINK(u"second", 4, "newer"),
                                            LINK(u"third", 2, "text")},
-                             gone[] = {LINK(u"other", 9, "?")};
+                             gone[] = {LINK(u"other", 9, "?"), LINK(u"others", 10, "?"),
+                                       LINK(u"another", 11, "?")};
     const char *profiles[] = {"profile=larder,actimeo=60", "profile=off", "profile=23h2",
                               "profile=25h2"};
     for (size_t i = 0; i < COUNT(profiles); i++) {
