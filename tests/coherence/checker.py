@@ -9,6 +9,8 @@ was not bound to know yet:
   own          made through the very same mount: the moment when the call returned
   opens        without leases an open asks the server: what is read is what that file is then, by whatever name it was found
   twice        who opens a file whose name changes twice meanwhile may get ESTALE: the kernel looks a name up again just once
+  replaced     where a rename over a file is several requests (what is open is hidden first), what is asked between them is
+               under no promise, and lives its time
   moved        with leases a file may be kept open, and the server tell its times of then (Samba does), by a name that it has
                only now: each of the two is as old as is promised, and both together never were
 
@@ -132,9 +134,9 @@ class Judge:
     def _end(self, change, path, names):
         return self._deadline(change, path, names) if change.names() else change.end
 
-    def _by_time(self, change, path):
+    def _by_time(self, change, path, names=False):
         """What was asked for between a change's steps, after it was told, is under no promise that ended: it lives its time."""
-        told = None if self.own else self._told(change, path, False)
+        told = None if self.own else self._told(change, path, names)
         return change.end + self.limit + GRACE + self._slack(change.end) if told is not None and told < change.end else 0
 
     def _timeline(self, path, deadline):
@@ -142,6 +144,9 @@ class Judge:
         spans, begin, state = [], 0, self.world.initial.get(path)
         for change, before, after in self.world.history.get(path, ()):
             until = deadline(change, path, change.names())
+            if self.keeps and change.op == "rename" and isinstance(before, File) and after:
+                # a server with leases of directories replaces nothing that is open: it is hidden first, which is told, too
+                until = max(until, self._by_time(change, path, True))
             spans.append((state, begin, until))
             if path in change.flux:
                 spans.append(((before, after), change.begin, max(until, deadline(change, path, False), self._by_time(change, path))))
