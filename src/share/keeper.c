@@ -72,9 +72,11 @@ static void do_job(struct share *s, struct promise *p)
     p->acknowledging = 0;
     s->promises.acknowledged += breaks;
     pthread_mutex_unlock(&s->lock);
-    while (breaks--)
+    for (unsigned i = 0; i < breaks; i++)
         client_lease_acknowledge(p->lease);
     pthread_mutex_lock(&s->lock);
+    if (breaks)
+        kept_broke(s, p);
     kept_let_go(s, p);
 }
 

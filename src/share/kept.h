@@ -33,6 +33,9 @@ struct promise {
 
 /* With the lock. */
 void kept_let_go(struct share *s, struct promise *p); /* one reference less */
+/* A break was acknowledged. What it announced is done only now, so that what was asked since it
+ * came is as old as what was asked before. */
+void kept_broke(struct share *s, struct promise *p);
 /* Whether what was promised is enough for a handle to stay, and it hides nothing. */
 bool kept_may_stay(const struct share *s, const struct promise *p);
 /* Closes its dormant handle; the lock is let go of meanwhile. */

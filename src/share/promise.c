@@ -625,6 +625,12 @@ static void belief_goes(struct share *s, struct promise *p)
         tell_node(s, p->file);
 }
 
+void kept_broke(struct share *s, struct promise *p)
+{
+    if (p->file && !(p->state & CLIENT_LEASE_READ))
+        belief_goes(s, p);
+}
+
 /* What the acknowledgement has to wait for. */
 static bool has_to_do(const struct share *s, const struct promise *p, unsigned lost)
 {
