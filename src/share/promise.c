@@ -627,7 +627,7 @@ static void belief_goes(struct share *s, struct promise *p)
 
 void kept_broke(struct share *s, struct promise *p)
 {
-    if (p->file && !(p->state & CLIENT_LEASE_READ))
+    if (p->file && (!p->opens || !(p->state & CLIENT_LEASE_READ)))
         belief_goes(s, p);
 }
 
